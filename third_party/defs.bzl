@@ -16,6 +16,9 @@ _WARNINGS = [
     "-Werror",
 ]
 
+# Folder, in a package's part of the output tree, that generated headers are included from.
+_GENERATED = "generated"
+
 # Defined in the testing flavour only; see quorum_cc_library.
 _PLANTED = "QUORUM_PLANTED_BUGS=1"
 
@@ -102,29 +105,28 @@ def quorum_proto_library(name, srcs, deps = [], grpc = False, root = "proto", vi
     package = native.package_name()
     if package != root and not package.startswith(root + "/"):
         fail("%s is not below %s" % (package, root))
-    depth = len(package.split("/")) - len(root.split("/"))
+    folder = package[len(root) + 1:] + "/" if package != root else ""
 
     native.filegroup(
         name = name + "_protos",
         srcs = srcs + [_protos_label(label) for label in deps],
         visibility = visibility,
     )
-    arguments = ["--cpp_out=$(GENDIR)/" + root]
+    arguments = ["--cpp_out=$(RULEDIR)/" + _GENERATED]
     if grpc:
         arguments += [
             "--plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin",
-            "--grpc_out=$(GENDIR)/" + root,
+            "--grpc_out=$(RULEDIR)/" + _GENERATED,
         ]
     _generated_library(
         name = name,
-        stems = [src[:-len(".proto")] for src in srcs],
+        stems = [folder + src[:-len(".proto")] for src in srcs],
         srcs = srcs + [_protos_label(label) for label in deps],
         command = " ".join(
             ["protoc", "-I", root, "-I", "/usr/include"] + arguments +
             ["$(locations %s)" % src for src in srcs],
         ),
         grpc = grpc,
-        includes = ["/".join([".."] * depth) or "."],
         deps = deps,
         visibility = visibility,
     )
@@ -140,11 +142,11 @@ def quorum_system_proto_library(name, protos, root, deps = [], grpc = False, vis
       grpc: whether to generate services.
       visibility: as in cc_library.
     """
-    arguments = ["--cpp_out=$(RULEDIR)"]
+    arguments = ["--cpp_out=$(RULEDIR)/" + _GENERATED]
     if grpc:
         arguments += [
             "--plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin",
-            "--grpc_out=$(RULEDIR)",
+            "--grpc_out=$(RULEDIR)/" + _GENERATED,
         ]
     _generated_library(
         name = name,
@@ -152,7 +154,6 @@ def quorum_system_proto_library(name, protos, root, deps = [], grpc = False, vis
         srcs = [],
         command = " ".join(["protoc", "-I", root] + arguments + protos),
         grpc = grpc,
-        includes = ["."],
         deps = deps,
         visibility = visibility,
     )
@@ -162,7 +163,8 @@ def _protos_label(label):
         return label + "_protos"
     return label + ":" + label.split("/")[-1] + "_protos"
 
-def _generated_library(name, stems, srcs, command, grpc, includes, deps, visibility):
+def _generated_library(name, stems, srcs, command, grpc, deps, visibility):
+    stems = [_GENERATED + "/" + stem for stem in stems]
     headers = [stem + ".pb.h" for stem in stems]
     sources = [stem + ".pb.cc" for stem in stems]
     if grpc:
@@ -172,7 +174,7 @@ def _generated_library(name, stems, srcs, command, grpc, includes, deps, visibil
         name = name + "_protoc",
         srcs = srcs,
         outs = headers + sources,
-        cmd = command,
+        cmd = "mkdir -p $(RULEDIR)/%s && %s" % (_GENERATED, command),
         message = "Compiling schemas",
     )
     native.cc_library(
@@ -181,7 +183,7 @@ def _generated_library(name, stems, srcs, command, grpc, includes, deps, visibil
         hdrs = headers,
         copts = ["-w"],
         # As -isystem, so that what the generator writes is judged by nobody's warnings.
-        includes = includes,
+        includes = [_GENERATED],
         deps = deps + (["@system//:grpc++"] if grpc else ["@system//:protobuf"]),
         visibility = visibility,
     )
