@@ -39,11 +39,12 @@ struct VotersRecord {
 
 using ControlRecord = std::variant<LeaderChange, VotersRecord>;
 
-// A draft of one control batch that holds `records` in order. CHECK-fails when there are none.
+// A draft of one control batch that holds `records` in order. CHECK-fails when there are none, on
+// an empty voter set and on an illegal replica key.
 BatchDraft EncodeControlBatch(const std::vector<ControlRecord>& records, int64_t timestamp_ms);
 
-// The control records of a control batch. DATA_LOSS when they do not parse or are of an unknown
-// kind: a replica that cannot read them cannot know its voter set.
+// The control records of a control batch; CHECK-fails on any other batch. DATA_LOSS when they do
+// not parse or are of an unknown kind: a replica that cannot read them cannot know its voter set.
 absl::StatusOr<std::vector<ControlRecord>> DecodeControlBatch(const RecordBatch& batch);
 
 }  // namespace quorum

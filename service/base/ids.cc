@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace quorum {
 namespace {
 
@@ -17,6 +19,7 @@ int HexValue(char digit) {
 }
 
 constexpr size_t kDirectoryTextSize = 36;
+constexpr size_t kDirectoryBytes = 16;
 
 bool IsHyphenPosition(size_t position) {
   return position == 8 || position == 13 || position == 18 || position == 23;
@@ -50,6 +53,26 @@ std::optional<DirectoryId> DirectoryId::Parse(const std::string& text) {
   }
   if (parsed.IsZero()) return std::nullopt;
   return parsed;
+}
+
+std::string DirectoryId::ToBytes() const {
+  std::string bytes;
+  bytes.reserve(kDirectoryBytes);
+  for (const uint64_t half : {high, low}) {
+    for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(half >> shift));
+  }
+  return bytes;
+}
+
+std::optional<DirectoryId> DirectoryId::FromBytes(absl::string_view bytes) {
+  if (bytes.size() != kDirectoryBytes) return std::nullopt;
+  DirectoryId directory;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    uint64_t& half = i < kDirectoryBytes / 2 ? directory.high : directory.low;
+    half = (half << 8) | static_cast<uint8_t>(bytes[i]);
+  }
+  if (directory.IsZero()) return std::nullopt;
+  return directory;
 }
 
 std::ostream& operator<<(std::ostream& out, const DirectoryId& directory) {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "service/base/strong_int.h"
 
 namespace quorum {
@@ -90,6 +91,11 @@ struct DirectoryId {
   std::string ToString() const;
   // Reads the canonical text, in either case. Empty when it is malformed or all zero.
   static std::optional<DirectoryId> Parse(const std::string& text);
+
+  // The 16 bytes of the wire and the disk, most significant first.
+  std::string ToBytes() const;
+  // Reads those. Empty when they are not 16 or all zero.
+  static std::optional<DirectoryId> FromBytes(absl::string_view bytes);
 
   friend constexpr bool operator==(const DirectoryId& a, const DirectoryId& b) {
     return a.high == b.high && a.low == b.low;

@@ -36,7 +36,10 @@ class Prng {
   // Uniform in [low, high], both ends included.
   int64_t Between(int64_t low, int64_t high) {
     CHECK_LE(low, high);
-    return low + static_cast<int64_t>(Below(static_cast<uint64_t>(high - low) + 1));
+    // Unsigned, because the width of the range may not fit in an int64_t.
+    const uint64_t last = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    const uint64_t drawn = last == UINT64_MAX ? Next() : Below(last + 1);
+    return static_cast<int64_t>(static_cast<uint64_t>(low) + drawn);
   }
 
   // True with probability `per_million` / 1,000,000.
@@ -45,10 +48,11 @@ class Prng {
   // Uniform in [low, high); `low` when the range is empty.
   Duration Between(Duration low, Duration high) {
     if (high <= low) return low;
-    return low + Duration(static_cast<int64_t>(Below(static_cast<uint64_t>((high - low).count()))));
+    return Duration(Between(low.count(), high.count() - 1));
   }
 
-  // A stream that depends on this one's current state and on `name` only.
+  // A stream that depends on this one's current state and on `name` only. Takes one draw of this
+  // one, so that two forks of one name differ.
   Prng Fork(absl::string_view name) {
     uint64_t hash = 0xcbf29ce484222325ULL ^ Next();
     for (const char c : name) {

@@ -10,8 +10,12 @@
 //
 // Guarantees of a RecordBatch:
 //   1. its crc matched when it was made, for the partition that it was made for;
-//   2. record_count >= 1, base_offset >= 0, epoch >= 1, and last_offset() < kOffsetLimit;
-//   3. its records number record_count, by their count of fields 11 and 12.
+//   2. record_count >= 1, base_offset >= 0, last_offset() < kOffsetLimit, 1 <= epoch < kEpochLimit;
+//   3. its records number record_count, by their count of fields 11 or 12;
+//   4. all of them are control records when control(), none of them otherwise;
+//   5. each of the fields 1 to 10 occurs once at most, so that every reader of the bytes, protobuf
+//      included, sees the same header. Fields that this version does not know are kept unread.
+// What is inside a record is not looked at: whoever reads the records checks them.
 //
 // Thread: immutable, any.
 
@@ -23,11 +27,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "service/base/ids.h"
 
 namespace quorum {
+
+// The fields of quorum.v1.RecordBatch that hold records, one field a record.
+inline constexpr uint32_t kRecordsField = 11;
+inline constexpr uint32_t kControlRecordsField = 12;
 
 // What a batch is made of before it has a place in a log.
 struct BatchDraft {
@@ -41,13 +50,14 @@ struct BatchDraft {
 
 class RecordBatch {
  public:
-  // Seals a draft at its place. CHECK-fails on an empty draft or an offset out of range: both are
-  // the caller's to refuse.
+  // Seals a draft at its place. CHECK-fails on a draft that breaks a guarantee (empty, miscounted)
+  // and on an offset or epoch out of range: all are the caller's to refuse.
   static RecordBatch Seal(PartitionId partition, Offset base_offset, Epoch epoch,
                           const BatchDraft& draft);
 
   // Reads one batch that came from a peer or from the disk, and copies its bytes. DATA_LOSS when
-  // the crc does not match; INVALID_ARGUMENT when the bytes are no batch.
+  // the crc does not match, INVALID_ARGUMENT when the bytes are no batch. Of a batch that was cut
+  // short, the crc does not match, unless the cut left no whole prefix.
   static absl::StatusOr<RecordBatch> Parse(PartitionId partition, absl::string_view bytes);
 
   Offset base_offset() const { return header_.base_offset; }

@@ -26,13 +26,17 @@ using MonoTime = MonoTimeline::time_point;
 // Later than every deadline.
 inline constexpr MonoTime kNever = MonoTime::max();
 
-// Rounds an instant up to the next multiple of `grid`; a zero grid changes nothing. Deadlines on
-// one grid fall due together, so that partitions share rounds, syncs and requests.
+// Rounds an instant up to the next multiple of `grid`; a zero grid changes nothing, and what would
+// lie past the end of time is kNever. Deadlines on one grid fall due together, so that partitions
+// share rounds, syncs and requests.
 inline constexpr MonoTime RoundUp(MonoTime instant, Duration grid) {
   if (grid.count() <= 0 || instant == kNever) return instant;
   const auto since_start = instant.time_since_epoch().count();
   const auto rest = since_start % grid.count();
-  return rest == 0 ? instant : instant + Duration(grid.count() - rest);
+  if (rest == 0) return instant;
+  // The rest of a negative instant is negative: the multiple above is the one towards zero.
+  const Duration step(rest < 0 ? -rest : grid.count() - rest);
+  return instant > kNever - step ? kNever : instant + step;
 }
 
 // The one way to learn the time. The production reader is in service/server, the simulated one in

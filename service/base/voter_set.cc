@@ -21,7 +21,7 @@ size_t CountMissing(const VoterSet& from, const VoterSet& in) {
 }  // namespace
 
 VoterSet::VoterSet(std::vector<Voter> voters) : voters_(std::move(voters)) {
-  CHECK(IsValid(voters_)) << "duplicate node id or zero directory id in a voter set";
+  CHECK(IsValid(voters_)) << "duplicate or illegal replica key in a voter set";
   std::sort(voters_.begin(), voters_.end(), ByKey);
 }
 
@@ -61,7 +61,7 @@ std::optional<VoterSet> VoterSet::Add(const Voter& voter) const {
 }
 
 std::optional<VoterSet> VoterSet::Remove(const ReplicaKey& key) const {
-  if (!Contains(key)) return std::nullopt;
+  if (!Contains(key) || voters_.size() == 1) return std::nullopt;
   std::vector<Voter> voters;
   for (const Voter& voter : voters_) {
     if (voter.key != key) voters.push_back(voter);
@@ -79,6 +79,7 @@ std::optional<VoterSet> VoterSet::Update(const Voter& voter) const {
 }
 
 bool VoterSet::HasOverlappingMajority(const VoterSet& other) const {
+  if (empty() || other.empty()) return false;
   return CountMissing(*this, other) + CountMissing(other, *this) <= 1;
 }
 

@@ -37,10 +37,10 @@ class VoterSet {
  public:
   VoterSet() = default;
 
-  // Sorts the voters. CHECK-fails when two of them share a node id; see IsValid for foreign input.
+  // Sorts the voters. CHECK-fails when they are not valid; see IsValid for foreign input.
   explicit VoterSet(std::vector<Voter> voters);
 
-  // True when no two voters share a node id and no directory id is zero.
+  // True when no two voters share a node id, no directory id is zero and each node id is positive.
   static bool IsValid(const std::vector<Voter>& voters);
 
   bool empty() const { return voters_.empty(); }
@@ -58,12 +58,14 @@ class VoterSet {
 
   // The set with `voter` added; empty when its node id is in the set already.
   std::optional<VoterSet> Add(const Voter& voter) const;
-  // The set without `key`; empty when it is no exact member.
+  // The set without `key`; empty when it is no exact member or the last voter.
   std::optional<VoterSet> Remove(const ReplicaKey& key) const;
   // The set with the entry of the same key replaced; empty when it is no exact member.
   std::optional<VoterSet> Update(const Voter& voter) const;
 
-  // True when each majority of this set meets each majority of `other`: at most one key differs.
+  // True when at most one key was added or removed between the two sets, so that each majority of
+  // this one meets each majority of `other`. (Larger even sets may overlap after two changes; those
+  // are refused too.) False when either is empty, which has no majority.
   bool HasOverlappingMajority(const VoterSet& other) const;
 
   friend bool operator==(const VoterSet& a, const VoterSet& b) { return a.voters_ == b.voters_; }
