@@ -20,13 +20,13 @@ _WARNINGS = [
 _GENERATED = "generated"
 
 # Defined in the testing flavour only; see quorum_cc_library.
-_PLANTED = "QUORUM_PLANTED_BUGS=1"
+_PLANTED = "QUORUM_PLANTS=1"
 
 def quorum_cc_library(name, copts = [], features = [], defines = [], planted = False, planted_deps = [], deps = [], **kwargs):
     """A library of ours.
 
     With planted = True there are two flavours of it: `name`, which the product links, and the testonly `name_planted`,
-    compiled with QUORUM_PLANTED_BUGS=1, which holds the planted bugs that tests switch on at run time. One binary links
+    compiled with QUORUM_PLANTS=1, which holds the planted bugs that tests switch on at run time. One binary links
     one flavour, never both.
 
     Args:

@@ -1,0 +1,72 @@
+# Shared by the verbs of ./dev; sourced, not run. Sets QUORUM_ROOT and enters it.
+
+QUORUM_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+cd "${QUORUM_ROOT}" || exit 1
+export HOME="${HOME:-/root}"
+# Tools at pinned versions live outside the clone, so that every clone shares them.
+QUORUM_TOOLS="${XDG_CACHE_HOME:-${HOME}/.cache}/quorum-tools"
+
+# What compiles and links the product and its tests. docs/dependencies.md has a line about each.
+BUILD_PACKAGES=(
+  bazel-bootstrap bazel-platforms bazel-rules-java bazel-rules-proto bazel-skylib
+  clang libclang-rt-14-dev lld g++
+  libabsl-dev libbenchmark-dev libcivetweb-dev libcli11-dev libgflags-dev libgmock-dev
+  libgoogle-glog-dev libgrpc++-dev libgtest-dev libisal-dev libprotobuf-dev librocksdb-dev
+  nlohmann-json3-dev prometheus-cpp-dev
+  grpc-proto protobuf-compiler protobuf-compiler-grpc
+)
+LINT_PACKAGES=(clang-format git python3 shellcheck)
+# What the tests run beside our own programs.
+TEST_PACKAGES=(iproute2 python3 python3-grpcio)
+
+die() {
+  echo "dev: $*" >&2
+  exit 1
+}
+
+# Prints those of the named packages that are not installed.
+missing_packages() {
+  local installed
+  installed=" $(dpkg-query -W -f '${db:Status-Status}=${Package} ' "$@" 2>/dev/null || true)"
+  local package
+  for package in "$@"; do
+    [[ "${installed}" == *" installed=${package} "* ]] || echo "${package}"
+  done
+}
+
+# Installs those of the named packages that are missing; costs some milliseconds when none is.
+ensure_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+  if ((EUID == 0)); then
+    echo "dev: installing ${#missing[@]} packages: ${missing[*]}" >&2
+    apt_as_root "${install[@]}"
+  elif [[ -t 0 && -t 2 ]] && command -v sudo >/dev/null; then
+    echo "dev: sudo apt-get installs ${#missing[@]} packages: ${missing[*]}" >&2
+    sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive "${install[@]}"
+  else
+    echo "dev: packages are missing; as root, run:" >&2
+    echo "apt-get update && ${install[*]}" >&2
+    exit 2
+  fi
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]} == 0)) || die "apt-get did not install: ${missing[*]}"
+}
+
+apt_as_root() {
+  local log
+  log="$(mktemp)"
+  if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive "$@" -qq; } >"${log}" 2>&1; then
+    tail -n 20 "${log}" >&2
+    rm -f "${log}"
+    die "apt-get failed (above)"
+  fi
+  rm -f "${log}"
+}
+
+# Whether a Bazel package has the target, by its BUILD file alone: "tests/sim quorum_sim".
+has_target() {
+  [[ -f "$1/BUILD.bazel" ]] && grep -q "name = \"$2\"" "$1/BUILD.bazel"
+}

@@ -1,0 +1,115 @@
+#!/bin/bash
+# ./dev lint [--fix]: formats, shell scripts, tidy rules and layering. Thread-safety analysis and layering_check are
+# part of every build. QUORUM_LINT_RESULTS names a file that gets "passed failed" for ./dev test.
+set -euo pipefail
+# shellcheck source=.ci/dev/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+
+fix=false
+case "${1:-}" in
+  "") ;;
+  --fix) fix=true ;;
+  *)
+    echo "usage: ./dev lint [--fix]" >&2
+    exit 2
+    ;;
+esac
+
+ensure_packages "${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}"
+passed=0
+failed=0
+
+# Runs one check, quietly unless it fails.
+check() {
+  local name="$1" output
+  shift
+  if output="$("$@" 2>&1)"; then
+    passed=$((passed + 1))
+    printf '  ok    %s\n' "${name}"
+  else
+    failed=$((failed + 1))
+    printf '  FAIL  %s\n%s\n' "${name}" "${output}"
+  fi
+}
+
+# Files that git tracks or would add, NUL-separated, for the given patterns.
+files() {
+  git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
+    [[ -f "${file}" ]] && printf '%s\0' "${file}"
+  done
+}
+
+# buildifier and buf, at the versions of .ci/package-lock.json.
+install_tools() {
+  command -v npm >/dev/null || ensure_packages npm
+  local version
+  version="$(sha256sum .ci/package-lock.json | cut -c1-16)"
+  tools="${QUORUM_TOOLS}/${version}"
+  [[ -f "${tools}/complete" ]] && return
+  echo "dev: installing buildifier and buf into ${tools}" >&2
+  rm -rf "${tools}"
+  mkdir -p "${tools}"
+  cp .ci/package.json .ci/package-lock.json "${tools}/"
+  npm ci --prefix "${tools}" --ignore-scripts --no-audit --no-fund --silent >&2 ||
+    die "npm could not install the lint tools"
+  touch "${tools}/complete"
+}
+
+clang_format() {
+  local mode=(--dry-run -Werror)
+  "${fix}" && mode=(-i)
+  files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 20 clang-format "${mode[@]}"
+}
+
+buildifier() {
+  local mode=(-mode=check -lint=off)
+  "${fix}" && mode=(-mode=fix -lint=off)
+  files '*.bazel' '*.bzl' '*.BUILD' WORKSPACE '**/WORKSPACE' |
+    xargs -0 -r "${tools}/node_modules/.bin/buildifier" "${mode[@]}"
+}
+
+buf_format() {
+  local mode=(--diff --exit-code)
+  "${fix}" && mode=(--write)
+  "${tools}/node_modules/.bin/buf" format "${mode[@]}"
+}
+
+buf_lint() {
+  "${tools}/node_modules/.bin/buf" lint
+}
+
+shell_check() {
+  files dev .ci/run '*.sh' '*.bash' | xargs -0 -r shellcheck -x
+}
+
+# Cases of the Bazel tests among the checks; a rule of tidy is a case.
+bazel_checks() {
+  local log started counts
+  log="$(mktemp)"
+  started="$(date +%s)"
+  if bazel test --nocache_test_results --keep_going --noshow_progress --ui_event_filters=-info \
+    "$@" >"${log}" 2>&1; then
+    printf '  ok    %s\n' "$*"
+  else
+    printf '  FAIL  %s\n' "$*"
+    cat "${log}"
+  fi
+  rm -f "${log}"
+  counts="$(.ci/dev/count_cases.py --since="${started}" "$@")"
+  passed=$((passed + $(cut -d' ' -f1 <<<"${counts}")))
+  failed=$((failed + $(cut -d' ' -f2 <<<"${counts}")))
+}
+
+install_tools
+check "clang-format" clang_format
+check "buildifier" buildifier
+if [[ -d proto ]]; then
+  check "buf format" buf_format
+  check "buf lint" buf_lint
+fi
+check "shellcheck" shell_check
+bazel_checks //tests/tidy/... //tests/layering/...
+
+echo "lint: ${passed} passed, ${failed} failed"
+[[ -z "${QUORUM_LINT_RESULTS:-}" ]] || echo "${passed} ${failed}" >"${QUORUM_LINT_RESULTS}"
+((failed == 0))

@@ -1,0 +1,152 @@
+#!/bin/bash
+# ./dev test [--fast]: what CI runs. Every stage runs even when an earlier one failed; then comes a table of the stages,
+# and the last line is "N passed, N failed". --fast leaves out lint, integration and most seeds.
+set -uo pipefail
+# shellcheck source=.ci/dev/common.bash
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+
+fast=false
+fresh_seeds=500
+case "${1:-}" in
+  "") ;;
+  --fast)
+    fast=true
+    fresh_seeds=20
+    ;;
+  *)
+    echo "usage: ./dev test [--fast]" >&2
+    exit 2
+    ;;
+esac
+
+scratch="$(mktemp -d)"
+trap 'rm -rf "${scratch}"' EXIT
+stage_names=()
+stage_rows=()
+all_passed=0
+all_failed=0
+
+# Runs a stage: a function that sets stage_passed, stage_failed and stage_skipped and may fail. A stage that fails
+# without a failed case counts as one.
+run_stage() {
+  local name="$1" started finished code=0
+  shift
+  echo "=== ${name}"
+  stage_passed=0 stage_failed=0 stage_skipped=0
+  started="$(date +%s)"
+  "$@" || code=$?
+  finished="$(date +%s)"
+  ((code == 0 || stage_failed > 0)) || stage_failed=1
+  all_passed=$((all_passed + stage_passed))
+  all_failed=$((all_failed + stage_failed))
+  stage_names+=("${name}")
+  stage_rows+=("$((finished - started)) ${stage_passed} ${stage_failed} ${stage_skipped}")
+  return "${code}"
+}
+
+packages() {
+  # In a shell of its own, because a missing package ends the shell.
+  (ensure_packages "${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+}
+
+lint() {
+  local code=0
+  QUORUM_LINT_RESULTS="${scratch}/lint" .ci/dev/lint.sh || code=$?
+  [[ -f "${scratch}/lint" ]] && read -r stage_passed stage_failed <"${scratch}/lint"
+  return "${code}"
+}
+
+build() {
+  bazel build --keep_going //...
+}
+
+# Bazel tests with the given tag expression, never from the cache of results.
+bazel_tests() {
+  local tags="$1" started code=0 counts
+  shift
+  started="$(date +%s)"
+  bazel test --nocache_test_results --keep_going --build_tests_only \
+    --test_tag_filters="${tags}" -- "$@" || code=$?
+  # 4: the filters left no test. A stage is only asked for when it has one.
+  counts="$(.ci/dev/count_cases.py --since="${started}" --tags="${tags}" -- "$@")" || return 1
+  read -r passed failed skipped <<<"${counts}"
+  stage_passed=$((stage_passed + passed))
+  stage_failed=$((stage_failed + failed))
+  stage_skipped=$((stage_skipped + skipped))
+  return "${code}"
+}
+
+unit() {
+  bazel_tests -sim,-integration //tests/... -//tests/tidy/... -//tests/layering/...
+}
+
+integration() {
+  bazel_tests integration //tests/...
+}
+
+has_tests_tagged() {
+  grep -rqs --include=BUILD.bazel "\"$1\"" tests
+}
+
+# Simulates COUNT seeds from FIRST in one process; each seed is a case.
+simulate() {
+  local first="$1" count="$2" log="${scratch}/sim.$1"
+  if bazel-bin/tests/sim/quorum_sim --from="${first}" --seeds="${count}" >"${log}" 2>&1; then
+    echo "${count} 0" >"${log}.counts"
+  else
+    { echo "--- seeds ${first} .. +${count} failed:"; tail -n 60 "${log}"; } >&2
+    # The simulator stops at its first failing seed, so the rest of the range counts for nothing.
+    echo "0 1" >"${log}.counts"
+  fi
+}
+
+sim() {
+  bazel build --ui_event_filters=-info //tests/sim:quorum_sim || return 1
+  local seed pinned=tests/sim/pinned_seeds.txt
+  if [[ -f "${pinned}" ]]; then
+    while read -r seed _; do
+      [[ "${seed}" =~ ^[0-9]+$ ]] && simulate "${seed}" 1
+    done <"${pinned}"
+  fi
+  local base jobs chunk index
+  base="$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')"
+  jobs="$(nproc)"
+  chunk=$(((fresh_seeds + jobs - 1) / jobs))
+  echo "fresh seeds: ./dev sim --from=${base} --seeds=$((chunk * jobs))"
+  for ((index = 0; index < jobs; index++)); do
+    simulate $((base + index * chunk)) "${chunk}" &
+  done
+  wait
+  tail -n 12 "${scratch}/sim.${base}"
+  local passed failed
+  for counts in "${scratch}"/sim.*.counts; do
+    read -r passed failed <"${counts}"
+    stage_passed=$((stage_passed + passed))
+    stage_failed=$((stage_failed + failed))
+  done
+  if ! "${fast}" && has_tests_tagged sim; then
+    bazel_tests sim //tests/... || return 1
+  fi
+  ((stage_failed == 0))
+}
+
+summary() {
+  local index seconds passed failed skipped
+  printf '\n%-34s %8s %8s %8s %8s\n' stage seconds passed failed skipped
+  for index in "${!stage_names[@]}"; do
+    read -r seconds passed failed skipped <<<"${stage_rows[index]}"
+    printf '%-34s %8d %8d %8d %8d\n' "${stage_names[index]}" \
+      "${seconds}" "${passed}" "${failed}" "${skipped}"
+  done
+  printf '\n%d passed, %d failed\n' "${all_passed}" "${all_failed}"
+  ((all_failed == 0))
+}
+
+if run_stage packages packages; then
+  "${fast}" || run_stage lint lint
+  run_stage build build
+  run_stage "unit, conformance, interaction" unit
+  ! has_target tests/sim quorum_sim || run_stage sim sim
+  "${fast}" || ! has_tests_tagged integration || run_stage integration integration
+fi
+summary
