@@ -58,7 +58,8 @@ install_tools() {
 clang_format() {
   local mode=(--dry-run -Werror)
   "${fix}" && mode=(-i)
-  files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 20 clang-format "${mode[@]}"
+  files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 20 clang-format "${mode[@]}" 2>&1 |
+    sed -n '/error:/p'
 }
 
 buildifier() {
