@@ -1,4 +1,5 @@
 # Shared by the verbs of ./dev; sourced, not run. Sets QUORUM_ROOT and enters it.
+# shellcheck shell=bash disable=SC2034
 
 QUORUM_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 cd "${QUORUM_ROOT}" || exit 1

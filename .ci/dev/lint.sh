@@ -55,11 +55,14 @@ install_tools() {
   touch "${tools}/complete"
 }
 
+# Several clang-formats at a time, each with its whole output in one piece.
 clang_format() {
   local mode=(--dry-run -Werror)
   "${fix}" && mode=(-i)
-  files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 20 clang-format "${mode[@]}" 2>&1 |
-    sed -n '/error:/p'
+  # shellcheck disable=SC2016 # The inner shell expands these.
+  files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 20 bash -c '
+    output="$(clang-format "$@" 2>&1)" || { printf "%s\n" "${output}"; exit 1; }
+  ' clang-format "${mode[@]}" | awk -F: '/error:/ && !seen[$1]++ { print "    " $1 ":" $2 }'
 }
 
 buildifier() {
