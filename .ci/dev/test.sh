@@ -57,12 +57,12 @@ lint() {
 }
 
 build() {
-  bazel build --keep_going //...
+  bazel build --nocache_test_results --keep_going //...
 }
 
 # Bazel tests with the given tag expression, never from the cache of results.
 bazel_tests() {
-  local tags="$1" started code=0 counts
+  local tags="$1" started code=0 counts passed failed skipped
   shift
   started="$(date +%s)"
   bazel test --nocache_test_results --keep_going --build_tests_only \
@@ -101,7 +101,7 @@ simulate() {
 }
 
 sim() {
-  bazel build --ui_event_filters=-info //tests/sim:quorum_sim || return 1
+  bazel build --nocache_test_results --ui_event_filters=-info //tests/sim:quorum_sim || return 1
   local seed pinned=tests/sim/pinned_seeds.txt
   if [[ -f "${pinned}" ]]; then
     while read -r seed _; do
