@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "absl/hash/hash.h"
 
