@@ -1,0 +1,94 @@
+// Replica: the pull-based Raft protocol (KIP-595, KIP-996, KIP-1166) for one replica of one
+// partition, as a value. Step takes an event and appends effects; nothing else happens. No thread,
+// clock, random source, file, socket, protobuf or log line is behind it.
+//
+//   std::vector<Effect> effects;
+//   StepContext context{clock.Now(), prng, write_number, effects};
+//   replica.Step(VoteRequested{token, request}, context);
+//   // Now carry out `effects`, in order, obeying their gates (effect.h).
+//
+// Lifecycle: made from what the disk holds, Start once, then Step until the process ends or the
+// replica is buried. Thread: the shard thread of its partition. DESIGN.md holds the transition
+// graph and the reasons.
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "service/base/election_state.h"
+#include "service/base/ids.h"
+#include "service/base/voter_set.h"
+#include "service/raft/config.h"
+#include "service/raft/effect.h"
+#include "service/raft/event.h"
+#include "service/raft/state.h"
+
+namespace quorum::raft {
+
+// What the disk holds of a replica; see storage::RecoveredReplica.
+struct RecoveredState {
+  ElectionState election;
+  Offset log_start;
+  Offset log_end;
+  std::vector<std::pair<Epoch, Offset>> leader_epochs;
+  VoterSetHistory voters;
+  Offset high_watermark_bound;
+};
+
+// One row of DescribeQuorum (KIP-836).
+struct ReplicaDescription {
+  ReplicaKey key;
+  bool voter = false;
+  // Unknown until its first Fetch of this epoch.
+  std::optional<Offset> log_end;
+  std::optional<MonoTime> last_fetch;
+  std::optional<MonoTime> last_caught_up;
+  std::optional<Offset> high_watermark;
+};
+
+class Replica {
+ public:
+  // `config` must be valid (config.h).
+  Replica(ReplicaKey self, const Config& config, RecoveredState recovered);
+
+  // Takes the first role from what was recovered (protocol.md 2.5 with 8.7): a former leader is
+  // Resigned, a self-vote is kept and never campaigned on, a sole voter leads at once.
+  void Start(StepContext& context);
+
+  void Step(const Event& event, StepContext& context);
+
+  RoleKind role() const { return KindOf(state_.role); }
+  const ElectionState& election() const { return state_.election; }
+  const LogShape& log() const { return state_.log; }
+  const VoterSetHistory& voters() const { return state_.voters; }
+  std::optional<Offset> high_watermark() const { return state_.HighWatermark(); }
+  // The largest watermark ever known: a lower bound worth storing.
+  Offset committed() const { return state_.committed.value_or(Offset(0)); }
+  Offset exposed() const { return state_.exposed; }
+  uint64_t incarnation() const { return state_.incarnation; }
+  const std::optional<std::string>& quarantine() const { return state_.quarantine; }
+  bool is_voter() const { return state_.IsVoter(); }
+  // Leads, and has committed in its epoch.
+  bool is_ready_leader() const;
+  // After ShutdownRequested: nothing is left to wait for (protocol.md 2.6).
+  bool ShutdownFinished() const;
+
+  // All voters, then the observers that fetch; the leader's own row first. Empty unless this is the
+  // leader.
+  std::vector<ReplicaDescription> Describe(MonoTime now) const;
+
+  // The whole state, for tests, invariant checks and debug pages.
+  const State& state() const { return state_; }
+
+ private:
+  void Dispatch(const Event& event, StepContext& context);
+  // Sends what has become due, keeps the invariants, arms the timer.
+  void Finish(StepContext& context);
+
+  State state_;
+};
+
+}  // namespace quorum::raft
