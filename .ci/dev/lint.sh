@@ -34,7 +34,7 @@ check() {
 
 # Files that git tracks or would add, NUL-separated, for the given patterns.
 files() {
-  git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
+  git -c safe.directory="*" ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
     [[ -f "${file}" ]] && printf '%s\0' "${file}"
   done
 }

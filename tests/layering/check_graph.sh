@@ -1,11 +1,16 @@
 #!/bin/bash
-# check_graph.sh GRAPH TARGET... -- PATTERN...: fails if GRAPH, a file of labels, has one that no
-# PATTERN matches entirely, or lacks a TARGET (then the query was wrong, and an empty answer would
-# pass).
+# check_graph.sh GRAPH [--forbid=PATTERN] TARGET... -- PATTERN...: fails if GRAPH, a file of labels,
+# has one that no PATTERN matches entirely or that the forbidden one matches, or lacks a TARGET (then
+# the query was wrong, and an empty answer would pass).
 set -euo pipefail
 
 graph="$1"
 shift
+forbidden=""
+if [[ "$1" == --forbid=* ]]; then
+  forbidden="${1#--forbid=}"
+  shift
+fi
 targets=()
 while [[ "$1" != -- ]]; do
   targets+=("$1")
@@ -32,5 +37,9 @@ for target in "${targets[@]}"; do
 done
 if grep -vE -- "${expression}" "${graph}"; then
   echo "The labels above are no business of ${targets[*]} (docs/architecture.md, section 2)."
+  exit 1
+fi
+if [[ -n "${forbidden}" ]] && grep -xE -- "${forbidden}" "${graph}"; then
+  echo "The labels above belong to tests, not to ${targets[*]}."
   exit 1
 fi

@@ -8,7 +8,7 @@ graph="${TEST_TMPDIR:-/tmp}/graph.txt"
 expect() {
   local wanted="$1" what="$2" code=0
   shift 2
-  "${check}" "${graph}" //service/raft:core -- '//service/(base|raft)[:/].*' "$@" >/dev/null || code=$?
+  "${check}" "${graph}" "--forbid=//.*_planted" //service/raft:core -- '//service/(base|raft)[:/].*' "$@" >/dev/null || code=$?
   if ((code != wanted)); then
     echo "${what}: exit code ${code}, expected ${wanted}"
     exit 1
@@ -28,6 +28,9 @@ for stranger in "${strangers[@]}"; do
   printf '%s\n' //service/raft:core "${stranger}" >"${graph}"
   expect 1 "${stranger}"
 done
+
+printf '%s\n' //service/raft:core //service/base:plant_planted >"${graph}"
+expect 1 "the testing flavour in the product"
 
 : >"${graph}"
 expect 1 "an empty graph"

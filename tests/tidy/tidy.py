@@ -23,7 +23,8 @@ SELF = ("tests/tidy/rules.py", "tests/tidy/tidy_test.py")
 
 def tree_files(root):
     """Paths of the tree, relative to root, without what git ignores."""
-    command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "-C", root, "-c", "safe.directory=*", "ls-files", "-z"]
+    command += ["--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode()
     listed = listed.split("\0")
     return sorted(path for path in set(listed) if path and os.path.isfile(os.path.join(root, path)))
