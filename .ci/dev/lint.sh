@@ -91,7 +91,7 @@ bazel_checks() {
   local log started counts
   log="$(mktemp)"
   started="$(date +%s)"
-  if bazel test --nocache_test_results --keep_going --noshow_progress --ui_event_filters=-info \
+  if bazel test --nocache_test_results --keep_going --noshow_progress \
     "$@" >"${log}" 2>&1; then
     printf '  ok    %s\n' "$*"
   else
