@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -B
 """Counts the test cases of Bazel test targets: count_cases.py --since=TIME [--tags=EXPR] PATTERN...
 
-Prints "passed failed skipped". The patterns and the tags are Bazel's. A target without a test.xml that is as new as
-TIME did not run (it did not build, say) and is one failed case.
+Prints "passed failed skipped". The patterns and the tags are Bazel's. A target without a test.xml
+that is as new as TIME did not run (it did not build, say) and is one failed case.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 #!/bin/bash
-# ./dev lint [--fix]: formats, shell scripts, tidy rules and layering. Thread-safety analysis and layering_check are
-# part of every build. QUORUM_LINT_RESULTS names a file that gets "passed failed" for ./dev test.
+# ./dev lint [--fix]: formats, shell scripts, tidy rules and layering. Thread-safety analysis and
+# layering_check are part of every build. QUORUM_LINT_RESULTS names a file that gets "passed failed"
+# for ./dev test.
 set -euo pipefail
 # shellcheck source=.ci/dev/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -50,7 +51,7 @@ install_tools() {
   rm -rf "${tools}"
   mkdir -p "${tools}"
   cp .ci/package.json .ci/package-lock.json "${tools}/"
-  npm ci --prefix "${tools}" --ignore-scripts --no-audit --no-fund --silent >&2 ||
+  npm ci --prefix "${tools}" --ignore-scripts --no-audit --no-fund --loglevel=error >&2 ||
     die "npm could not install the lint tools"
   touch "${tools}/complete"
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# check_graph.sh GRAPH [--forbid=PATTERN] TARGET... -- PATTERN...: fails if GRAPH, a file of labels,
-# has one that no PATTERN matches entirely or that the forbidden one matches, or lacks a TARGET (then
-# the query was wrong, and an empty answer would pass).
+# check_graph.sh GRAPH [--forbid=PATTERN] TARGET... -- PATTERN...: fails if GRAPH, a file of
+# labels, has one that no PATTERN matches entirely or that the forbidden one matches, or lacks a
+# TARGET (then the query was wrong, and an empty answer would pass).
 set -euo pipefail
 
 graph="$1"

@@ -8,7 +8,8 @@ graph="${TEST_TMPDIR:-/tmp}/graph.txt"
 expect() {
   local wanted="$1" what="$2" code=0
   shift 2
-  "${check}" "${graph}" "--forbid=//.*_planted" //service/raft:core -- '//service/(base|raft)[:/].*' "$@" >/dev/null || code=$?
+  "${check}" "${graph}" "--forbid=//.*_planted" //service/raft:core -- \
+    '//service/(base|raft)[:/].*' "$@" >/dev/null || code=$?
   if ((code != wanted)); then
     echo "${what}: exit code ${code}, expected ${wanted}"
     exit 1
