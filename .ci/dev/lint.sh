@@ -35,9 +35,11 @@ check() {
 
 # Files that git tracks or would add, NUL-separated, for the given patterns.
 files() {
-  git -c safe.directory="*" ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
-    [[ -f "${file}" ]] && printf '%s\0' "${file}"
-  done
+  git -c safe.directory="*" ls-files -z --cached --others --exclude-standard -- "$@" |
+    while IFS= read -r -d '' file; do
+      # A file that is deleted, but not in the index yet, is still listed.
+      [[ ! -f "${file}" ]] || printf '%s\0' "${file}"
+    done
 }
 
 # buildifier and buf, at the versions of .ci/package-lock.json.

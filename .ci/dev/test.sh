@@ -1,7 +1,7 @@
 #!/bin/bash
 # ./dev test [--fast]: what CI runs. Every stage runs even when an earlier one failed; then comes a
-# table of the stages, and the last line is "N passed, N failed". --fast leaves out lint, integration
-# and most seeds.
+# table of the stages, and the last line is "N passed, N failed". --fast leaves out lint,
+# integration and most seeds.
 set -uo pipefail
 # shellcheck source=.ci/dev/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -27,8 +27,8 @@ stage_rows=()
 all_passed=0
 all_failed=0
 
-# Runs a stage: a function that sets stage_passed, stage_failed and stage_skipped and may fail. A stage
-# that fails without a failed case counts as one.
+# Runs a stage: a function that sets stage_passed, stage_failed and stage_skipped and may fail. A
+# stage that fails without a failed case counts as one.
 run_stage() {
   local name="$1" started finished code=0
   shift

@@ -1,4 +1,4 @@
-"""The house rules that a machine can check. Each rule is a function from a Source to (line, message) pairs."""
+"""The house rules that a machine can check: functions from a Source to (line, message) pairs."""
 
 import re
 

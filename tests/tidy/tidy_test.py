@@ -1,4 +1,4 @@
-"""Plants a violation of each rule, which must be found, and its nearest innocent neighbour, which must not."""
+"""Plants a violation of each rule, which must be found, and its innocent neighbour."""
 
 import os
 import sys
@@ -63,7 +63,8 @@ class RulesTest(unittest.TestCase):
         self.check("leftover", "a.md", ["TODO: later", "FIXME(bob)"], ["TODO(#12): later", "MTODO"])
 
     def test_pragma_once(self):
-        self.check("pragma_once", "a.h", ["int x;", "#ifndef A\n#pragma once"], ["// A.\n#pragma once"])
+        bad = ["int x;", "#ifndef A\n#pragma once"]
+        self.check("pragma_once", "a.h", bad, ["// A.\n#pragma once"])
 
     def test_layer_includes(self):
         for path, bad, good in [
@@ -147,7 +148,8 @@ class TextTest(unittest.TestCase):
         self.assertNotIn("c", stripped.split("\n")[1].replace("char", ""))
 
     def test_functions_are_found_once_with_their_lines(self):
-        code = "namespace a {\nint F(int x) {\n  if (x) {\n  }\n}\n#define M {\nA::A() : b_{1} {\n}\n}\n"
+        code = "namespace a {\nint F(int x) {\n  if (x) {\n  }\n}\n"
+        code += "#define M {\nA::A() : b_{1} {\n}\n}\n"
         spans = [(first, last) for first, last, _ in cpp_text.functions(code)]
         self.assertEqual(spans, [(2, 5), (7, 8)])
 
@@ -172,7 +174,8 @@ class TreeTest(unittest.TestCase):
 
     def test_exception_needs_a_known_rule_and_a_reason(self):
         for line in ("lock a.cc\n", "locks a.cc The wrapper.\n"):
-            self.assertEqual(self.run_tree({tidy.ALLOW_FILE: line}), {(tidy.ALLOW_FILE, "unlisted")})
+            found_in_it = self.run_tree({tidy.ALLOW_FILE: line})
+            self.assertEqual(found_in_it, {(tidy.ALLOW_FILE, "unlisted")})
 
 
 class CountingResult(unittest.TextTestResult):
