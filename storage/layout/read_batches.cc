@@ -51,10 +51,10 @@ ReadResult ReadBatches(const Image& image, const ReadRequest& request) {
   SeekToHolder(request.partition, request.from, cursor.get());
   Offset next = request.from;
   size_t bytes = 0;
-  while (AtPartition(*cursor, request.partition)) {
+  const std::string end = OffsetKey(request.partition, request.end);
+  while (AtPartition(*cursor, request.partition) && cursor->key() < end) {
     absl::StatusOr<RecordBatch> batch = BatchAt(*cursor, request.partition);
     if (!batch.ok()) return batch.status();
-    if (batch->base_offset() >= request.end) break;
     cursor->Next();
     // Only the batch before the first one wanted can end at or below `from`.
     if (batches.empty() && batch->next_offset() <= request.from) continue;
