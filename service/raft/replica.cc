@@ -107,7 +107,15 @@ void ResumeLeadership(State& state, StepContext& context) {
   state.role = std::move(role);
 }
 
-void TakeFirstRole(State& state, StepContext& context) {
+MonoTime FirstElectionDeadline(const State& state, std::optional<Duration> after,
+                               StepContext& context) {
+  if (!state.IsVoter()) return kNever;
+  if (after.has_value()) return context.now + *after;
+  return DrawElectionDeadline(state, context);
+}
+
+void TakeFirstRole(State& state, std::optional<Duration> first_campaign_after,
+                   StepContext& context) {
   const std::optional<ReplicaKey>& leader = state.election.leader;
   if (IsSoleVoter(state)) {
     state.role = Unattached{context.now};
@@ -127,7 +135,7 @@ void TakeFirstRole(State& state, StepContext& context) {
     role.fetch_deadline = RoundUp(context.now + role.fetch_timeout, state.config.timer_grid);
     state.role = role;
   } else {
-    state.role = Unattached{state.IsVoter() ? DrawElectionDeadline(state, context) : kNever};
+    state.role = Unattached{FirstElectionDeadline(state, first_campaign_after, context)};
   }
 }
 
@@ -160,7 +168,8 @@ Replica::Replica(ReplicaKey self, const Config& config, RecoveredState recovered
     : state_(self, config,
              LogShape(recovered.log_start, recovered.log_end,
                       LeaderEpochs(std::move(recovered.leader_epochs))),
-             std::move(recovered.voters)) {
+             std::move(recovered.voters)),
+      first_campaign_after_(recovered.first_campaign_after) {
   CHECK(!self.directory.IsZero());
   CHECK(Validate(config).empty()) << Validate(config);
   CHECK_LE(recovered.high_watermark_bound, recovered.log_end);
@@ -177,7 +186,7 @@ void Replica::Start(StepContext& context) {
   }
   context.Emit(PersistElection{state_.election});
   state_.fetch.send_at = context.now;
-  TakeFirstRole(state_, context);
+  TakeFirstRole(state_, first_campaign_after_, context);
   context.Emit(LeadershipChanged{state_.election.epoch, state_.election.leader, false});
   UpdateExposed(state_, context);
   if (IsSoleVoter(state_)) OnTimer(state_, TimerFired{}, context);

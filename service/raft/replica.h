@@ -36,6 +36,9 @@ struct RecoveredState {
   std::vector<std::pair<Epoch, Offset>> leader_epochs;
   VoterSetHistory voters;
   Offset high_watermark_bound;
+  // At birth only: how long the replica waits before it first campaigns. The catalog's assignment is the
+  // successor list of a new partition, so that its first replica leads without a race.
+  std::optional<Duration> first_campaign_after;
 };
 
 // One row of DescribeQuorum (KIP-836).
@@ -89,6 +92,7 @@ class Replica {
   void Finish(StepContext& context);
 
   State state_;
+  std::optional<Duration> first_campaign_after_;
 };
 
 }  // namespace quorum::raft
