@@ -87,5 +87,105 @@ TEST(ConformanceStartUp, C004_FormerLeaderStartsResigned) {
   EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(5), Key(1), std::nullopt}));
 }
 
+TEST(ConformanceStartUp, C005_FormerLeaderLeavesItsEpochWhenNobodyTakesOver) {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.Recover(Epoch(5), Key(1));
+  replica.RecoverLog({{5, 3}});
+  replica.Start();
+  replica.AdvanceUntil(RoleKind::kUnattached, Ms(2'000));
+  EXPECT_EQ(replica.epoch(), Epoch(6));
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(6), std::nullopt, std::nullopt}));
+  EXPECT_LE(replica.deadline(), replica.now());
+  replica.FireTimer();
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  EXPECT_EQ(replica.epoch(), Epoch(6));
+}
+
+// 8.7: no process life campaigns in an older one's epoch, so a self-vote waits as Unattached.
+TEST(ConformanceStartUp, C006_SelfVoteIsKeptButNotCampaignedOn) {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.Recover(Epoch(5), std::nullopt, Key(1));
+  replica.Start();
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_EQ(replica.epoch(), Epoch(5));
+  EXPECT_EQ(replica.voted(), Key(1));
+  EXPECT_THAT(replica.Sent<raft::VoteRequest>(), IsEmpty());
+  EXPECT_FALSE(replica.RequestVote(2, Epoch(5), End(9, 4)).granted);
+  replica.BecomeCandidate();
+  EXPECT_EQ(replica.epoch(), Epoch(6));
+}
+
+TEST(ConformanceStartUp, C007_FollowerKeepsItsVote) {
+  for (const ReplicaKey& voted : {Key(2), Key(3), Key(1)}) {
+    ReplicaHarness replica;
+    replica.Voters(3);
+    replica.Recover(Epoch(5), Key(2), voted);
+    replica.Start();
+    EXPECT_EQ(replica.role(), RoleKind::kFollower);
+    EXPECT_EQ(replica.leader(), Key(2));
+    EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(5), Key(2), voted}));
+    EXPECT_THAT(replica.SentTo<raft::FetchRequest>(), ElementsAre(Key(2)));
+  }
+}
+
+// The leader's endpoint is unknown when the voter set does not hold it.
+TEST(ConformanceStartUp, C008_LeaderOfUnknownEndpointIsRemembered) {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.Recover(Epoch(5), Key(8), Key(3));
+  replica.Start();
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(5), Key(8), Key(3)}));
+  const FetchResult fetch = replica.Fetch(2, 0, 0);
+  ASSERT_TRUE(fetch.reply.has_value());
+  EXPECT_EQ(fetch.reply->header.error, RaftError::kNotLeaderOrFollower);
+  EXPECT_EQ(fetch.reply->header.leader, Key(8));
+  // Its epoch has a leader, so nobody else is voted for in it.
+  EXPECT_FALSE(replica.RequestVote(2, Epoch(5), End(9, 4)).granted);
+}
+
+TEST(ConformanceStartUp, C009_EpochOfTheLogWins) {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.Recover(Epoch(3), Key(2), Key(2));
+  replica.RecoverLog({{3, 2}, {5, 2}});
+  replica.Start();
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(5), std::nullopt, std::nullopt}));
+}
+
+// Every replica of ours has a key; an observer is one that the voter set does not name.
+TEST(ConformanceStartUp, C013_ObserverFindsTheLeaderAndReplicates) {
+  ReplicaHarness observer(1, Key(9));
+  observer.Voters(3);
+  observer.Start();
+  EXPECT_EQ(observer.role(), RoleKind::kUnattached);
+  ASSERT_EQ(observer.Sent<raft::FetchRequest>().size(), 1u);
+  raft::FetchResponse hint;
+  hint.header = {RaftError::kNotLeaderOrFollower, Epoch(4), Key(2)};
+  observer.AnswerFetch(hint);
+  EXPECT_EQ(observer.role(), RoleKind::kFollower);
+  EXPECT_EQ(observer.SentTo<raft::FetchRequest>().back(), Key(2));
+  observer.AnswerFetch(BatchesFrom(0, {{4, 2}, {4, 1}}), 3);
+  EXPECT_EQ(observer.log_end(), Offset(3));
+  EXPECT_EQ(observer.high_watermark(), Offset(3));
+  EXPECT_EQ(observer.deadline(), kNever);
+  EXPECT_EQ(observer.voted(), std::nullopt);
+}
+
+TEST(ConformanceStartUp, C013_ObserverIsNeverCounted) {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.BecomeLeader(Epoch(1));
+  const int64_t end = replica.log_end().value();
+  replica.Fetch(8, end, 1);
+  replica.Fetch(9, end, 1);
+  EXPECT_EQ(replica.high_watermark(), std::nullopt);
+  replica.Fetch(2, end, 1);
+  EXPECT_EQ(replica.high_watermark(), Offset(end));
+}
+
 }  // namespace
 }  // namespace quorum::conformance

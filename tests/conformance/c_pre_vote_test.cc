@@ -1,0 +1,314 @@
+// Group C of the conformance list: pre-vote (KIP-996; protocol.md 1.1, 2.3).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "service/base/ids.h"
+#include "service/raft/effect.h"
+#include "service/raft/errors.h"
+#include "service/raft/messages.h"
+#include "service/raft/trace.h"
+#include "tests/conformance/replica_harness.h"
+
+namespace quorum::conformance {
+namespace {
+
+using raft::RaftError;
+using raft::RoleKind;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ReplicaHarness VoterInEpochThree() {
+  ReplicaHarness replica;
+  replica.Voters(3);
+  replica.Recover(Epoch(3));
+  replica.RecoverLog({{1, 3}, {3, 2}});
+  return replica;
+}
+
+TEST(ConformancePreVote, C031_FollowerGrantsUntilItHasFetched) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.Follow(2, Epoch(4));
+  EXPECT_FALSE(replica.RequestPreVote(3, Epoch(4), End(4, 3)).granted);
+  EXPECT_TRUE(replica.RequestPreVote(3, Epoch(4), End(5, 3)).granted);
+  replica.AnswerFetch();
+  EXPECT_FALSE(replica.RequestPreVote(3, Epoch(4), End(5, 3)).granted);
+}
+
+// Grants twice, to two senders, and writes nothing.
+void ExpectGrantsFreely(ReplicaHarness& replica) {
+  const size_t writes = replica.election_writes();
+  const RoleKind role = replica.role();
+  const Epoch epoch = replica.epoch();
+  for (const int32_t sender : {2, 3, 2}) {
+    EXPECT_TRUE(replica.RequestPreVote(sender, epoch, End(99, epoch.value())).granted) << role;
+  }
+  EXPECT_EQ(replica.election_writes(), writes);
+  EXPECT_EQ(replica.role(), role);
+}
+
+TEST(ConformancePreVote, C032_UnattachedGrantsFreely) {
+  for (const auto& leader : {std::optional<ReplicaKey>(), std::optional<ReplicaKey>(Key(8))}) {
+    for (const auto& voted : {std::optional<ReplicaKey>(), std::optional<ReplicaKey>(Key(3))}) {
+      ReplicaHarness replica = VoterInEpochThree();
+      replica.Recover(Epoch(3), leader, voted);
+      replica.Start();
+      ASSERT_EQ(replica.role(), RoleKind::kUnattached);
+      ExpectGrantsFreely(replica);
+    }
+  }
+}
+
+TEST(ConformancePreVote, C032_ProspectiveCandidateAndResignedGrantFreely) {
+  ReplicaHarness prospective = VoterInEpochThree();
+  prospective.BecomeProspective();
+  ExpectGrantsFreely(prospective);
+
+  ReplicaHarness candidate = VoterInEpochThree();
+  candidate.BecomeCandidate();
+  ExpectGrantsFreely(candidate);
+
+  ReplicaHarness resigned = VoterInEpochThree();
+  resigned.BecomeLeader(Epoch(4));
+  resigned.Step(raft::ResignRequested{Epoch(4), std::nullopt});
+  ASSERT_EQ(resigned.role(), RoleKind::kResigned);
+  ExpectGrantsFreely(resigned);
+}
+
+TEST(ConformancePreVote, C032_ObserverGrantsFreely) {
+  ReplicaHarness observer(1, Key(9));
+  observer.Voters(3);
+  observer.Recover(Epoch(3));
+  observer.Start();
+  ExpectGrantsFreely(observer);
+}
+
+TEST(ConformancePreVote, C033_LeaderOlderLogAndOlderEpochAreRefused) {
+  ReplicaHarness leader = VoterInEpochThree();
+  leader.BecomeLeader(Epoch(4));
+  const raft::VoteResponse refusal = leader.RequestPreVote(2, Epoch(4), End(99, 4));
+  EXPECT_FALSE(refusal.granted);
+  EXPECT_EQ(refusal.header.error, RaftError::kNone);
+
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.Start();
+  const raft::VoteResponse older_log = replica.RequestPreVote(2, Epoch(3), End(4, 3));
+  EXPECT_FALSE(older_log.granted);
+  EXPECT_EQ(older_log.header.error, RaftError::kNone);
+  const raft::VoteResponse older_epoch = replica.RequestPreVote(2, Epoch(2), End(9, 2));
+  EXPECT_FALSE(older_epoch.granted);
+  EXPECT_EQ(older_epoch.header.error, RaftError::kFencedLeaderEpoch);
+}
+
+TEST(ConformancePreVote, C034_HigherEpochIsAdoptedWithoutAVote) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.FollowAndFetch(2, Epoch(4));
+  EXPECT_TRUE(replica.RequestPreVote(3, Epoch(6), End(5, 3)).granted);
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(6), std::nullopt, std::nullopt}));
+  EXPECT_FALSE(replica.RequestPreVote(3, Epoch(7), End(4, 3)).granted);
+  EXPECT_EQ(replica.epoch(), Epoch(7));
+}
+
+TEST(ConformancePreVote, C035_LastEpochMayEqualTheEpochButNotExceedIt) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.Start();
+  EXPECT_TRUE(replica.RequestPreVote(2, Epoch(3), End(5, 3)).granted);
+  EXPECT_EQ(replica.RequestPreVote(2, Epoch(3), End(5, 4)).header.error,
+            RaftError::kInvalidRequest);
+  EXPECT_EQ(replica.RequestVote(2, Epoch(3), End(5, 3)).header.error, RaftError::kInvalidRequest);
+}
+
+TEST(ConformancePreVote, C036_PollingChangesNothingOnDisk) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.Recover(Epoch(3), Key(2), Key(2));
+  replica.BecomeProspective();
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(3), Key(2), Key(2)}));
+  EXPECT_EQ(replica.election_writes(), 1u);
+  const auto polls = replica.Sent<raft::VoteRequest>();
+  ASSERT_EQ(polls.size(), 2u);
+  for (const auto& poll : polls) {
+    EXPECT_TRUE(poll.message.pre_vote);
+    EXPECT_EQ(poll.message.epoch, Epoch(3));
+    EXPECT_EQ(poll.message.log_end, End(5, 3));
+    EXPECT_EQ(poll.message.voter, poll.to);
+  }
+}
+
+TEST(ConformancePreVote, C037_SelfVoteIsDurableBeforeTheFirstRequest) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  replica.Forget();
+  replica.HoldWrites();
+  replica.Grant(2);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+  EXPECT_EQ(replica.epoch(), Epoch(4));
+  EXPECT_THAT(replica.Sent<raft::VoteRequest>(), IsEmpty());
+  EXPECT_EQ(replica.Waiting<raft::VoteRequest>().size(), 2u);
+  replica.CompleteWrites();
+  EXPECT_EQ(replica.synced_election(), (ElectionState{Epoch(4), std::nullopt, Key(1)}));
+  EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), ElementsAre(Key(2), Key(3)));
+  EXPECT_FALSE(replica.Sent<raft::VoteRequest>()[0].message.pre_vote);
+}
+
+TEST(ConformancePreVote, C038_PeerWithoutPreVoteLeadsStraightToCandidate) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  const auto polls = replica.Sent<raft::VoteRequest>();
+  replica.AnswerVote(2, replica.HeaderNow(RaftError::kUnsupportedVersion), false);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+  EXPECT_EQ(replica.epoch(), Epoch(4));
+  const raft::VoteResponse late{{RaftError::kNone, Epoch(3), std::nullopt}, true};
+  replica.Step(raft::VoteResponded{polls[1].correlation, late});
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+TEST(ConformancePreVote, C039_LostPollReturnsToTheKnownLeader) {
+  for (const bool by_timer : {false, true}) {
+    ReplicaHarness replica = VoterInEpochThree();
+    replica.Recover(Epoch(3), Key(2));
+    replica.BecomeProspective();
+    if (by_timer) {
+      replica.AdvanceUntil(RoleKind::kFollower, Ms(2'000));
+    } else {
+      replica.RefuseAll();
+    }
+    EXPECT_EQ(replica.role(), RoleKind::kFollower);
+    EXPECT_EQ(replica.leader(), Key(2));
+    EXPECT_GE(replica.Until(replica.deadline()), replica.config().fetch_timeout);
+  }
+}
+
+TEST(ConformancePreVote, C039_LostPollWithoutLeaderEndsUnattached) {
+  for (const bool by_timer : {false, true}) {
+    ReplicaHarness replica = VoterInEpochThree();
+    replica.BecomeProspective();
+    if (by_timer) {
+      replica.AdvanceUntil(RoleKind::kUnattached, Ms(2'000));
+    } else {
+      replica.RefuseAll();
+      EXPECT_GE(replica.Until(replica.deadline()), replica.config().election_timeout);
+    }
+    EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+    EXPECT_EQ(replica.epoch(), Epoch(3));
+  }
+}
+
+TEST(ConformancePreVote, C040_AnswerThatNamesALeaderIsFollowed) {
+  ReplicaHarness same = VoterInEpochThree();
+  same.BecomeProspective();
+  same.AnswerVote(2, {RaftError::kNone, Epoch(3), Key(3)}, true);
+  EXPECT_EQ(same.role(), RoleKind::kFollower);
+  EXPECT_EQ(same.leader(), Key(3));
+  EXPECT_EQ(same.epoch(), Epoch(3));
+
+  ReplicaHarness higher = VoterInEpochThree();
+  higher.BecomeProspective();
+  higher.AnswerVote(2, {RaftError::kFencedLeaderEpoch, Epoch(6), Key(3)}, false);
+  EXPECT_EQ(higher.role(), RoleKind::kFollower);
+  EXPECT_EQ(higher.synced_election(), (ElectionState{Epoch(6), Key(3), std::nullopt}));
+}
+
+// Five voters, so that one answer decides nothing.
+TEST(ConformancePreVote, C041_PollFollowsTheNewestAnswer) {
+  ReplicaHarness replica;
+  replica.Voters(5);
+  replica.BecomeProspective();
+  replica.Refuse(2);
+  replica.Refuse(3);
+  replica.Grant(3);
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  replica.Grant(4);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+// 8.7: a protocol violation quarantines this partition; the process goes on.
+TEST(ConformancePreVote, C041_FlippedVoteIsAViolation) {
+  ReplicaHarness replica;
+  replica.Voters(5);
+  replica.BecomeProspective();
+  replica.Grant(2);
+  replica.Grant(3);
+  ASSERT_EQ(replica.role(), RoleKind::kCandidate);
+  replica.Refuse(2);
+  replica.Refuse(2);
+  EXPECT_FALSE(replica.quarantined());
+  replica.Grant(2);
+  EXPECT_TRUE(replica.quarantined());
+}
+
+TEST(ConformancePreVote, C041_AnswersOfNonVotersAreNotCounted) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  raft::Correlation correlation = replica.Sent<raft::VoteRequest>()[0].correlation;
+  const raft::VoteResponse granted{replica.HeaderNow(), true};
+  for (const ReplicaKey& stranger : {Key(7), OtherDirectory(2)}) {
+    correlation.peer = stranger;
+    replica.Step(raft::VoteResponded{correlation, granted});
+    EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  }
+}
+
+TEST(ConformancePreVote, C042_AnswersToAnEarlierPollChangeNothing) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  const auto polls = replica.Sent<raft::VoteRequest>();
+  replica.RefuseAll();
+  ASSERT_EQ(replica.role(), RoleKind::kUnattached);
+  const raft::VoteResponse granted{{RaftError::kNone, Epoch(3), Key(2)}, true};
+  replica.Step(raft::VoteResponded{polls[0].correlation, granted});
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_EQ(replica.leader(), std::nullopt);
+  // The next poll is not won by answers to this one.
+  replica.BecomeProspective();
+  replica.Step(raft::VoteResponded{polls[1].correlation, granted});
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+}
+
+TEST(ConformancePreVote, C042_AnswerAfterTheRequestTimeoutChangesNothing) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.config().request_timeout = Ms(200);
+  replica.BecomeProspective();
+  const auto polls = replica.Sent<raft::VoteRequest>();
+  replica.Advance(Ms(250));
+  ASSERT_EQ(replica.Sent<raft::VoteRequest>().size(), 4u);
+  const raft::VoteResponse granted{replica.HeaderNow(), true};
+  replica.Step(raft::VoteResponded{polls[0].correlation, granted});
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  replica.Grant(2);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+// Delivers what `from` has asked of `to` since the last call.
+void Deliver(ReplicaHarness& from, const ReplicaKey& to_key, ReplicaHarness& to) {
+  const auto requests = from.Sent<raft::VoteRequest>();
+  from.Forget();
+  for (const auto& request : requests) {
+    if (request.to != to_key) continue;
+    const raft::VoteResponse answer = to.RequestVote(request.message);
+    from.Step(raft::VoteResponded{request.correlation, answer});
+  }
+}
+
+TEST(ConformancePreVote, C043_FollowersOfADeadLeaderElectInBoundedTime) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    ReplicaHarness second(2 * seed, Key(2));
+    ReplicaHarness third(2 * seed + 1, Key(3));
+    for (ReplicaHarness* replica : {&second, &third}) {
+      replica->Voters(3);
+      replica->FollowAndFetch(1, Epoch(4));
+      replica->Forget();
+    }
+    int steps = 0;
+    while (second.role() != RoleKind::kLeader && third.role() != RoleKind::kLeader) {
+      ASSERT_LT(++steps, 1'000) << "no leader within 10 s, seed " << seed;
+      second.Advance(Ms(10));
+      third.Advance(Ms(10));
+      Deliver(second, Key(3), third);
+      Deliver(third, Key(2), second);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quorum::conformance
