@@ -72,7 +72,7 @@ void Truncate(State& state, const OffsetAndEpoch& diverging, StepContext& contex
     Quarantine(state, "the leader asks for a truncation below the high watermark", context);
     return;
   }
-  if (end >= state.log.end()) {
+  if (diverging.epoch < Epoch(0) || end >= state.log.end()) {
     Quarantine(state, "the leader's diverging epoch does not shorten this log", context);
     return;
   }
@@ -105,7 +105,10 @@ void TakePayload(State& state, const FetchResponse& response, StepContext& conte
       },
       response.payload);
   if (state.quarantine.has_value()) return;
-  if (response.high_watermark.has_value()) {
+  // A log that has just been cut may still differ from the leader's below its new end, so only an
+  // answer that found it to agree says what of it is committed.
+  const bool agrees = !std::holds_alternative<FetchedDivergence>(response.payload);
+  if (agrees && response.high_watermark.has_value()) {
     LearnWatermark(state, *response.high_watermark, context);
   }
   UpdateExposed(state, context);
