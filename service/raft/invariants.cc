@@ -57,9 +57,11 @@ const char* CheckBasic(const State& state) {
 const char* CheckDelta(const Progression& before, const State& state) {
   if (state.election.epoch < before.election.epoch) return "the epoch fell";
   if (state.election.epoch == before.election.epoch) {
-    const bool led = std::holds_alternative<Leader>(state.role);
+    // A winner drops its own vote: that it names itself as leader says as much. It may have
+    // resigned in the same step.
+    const bool won = state.election.leader == state.self;
     if (before.election.voted.has_value() && state.election.voted != before.election.voted &&
-        !led) {
+        !won) {
       return "the vote changed within its epoch";
     }
     if (before.election.leader.has_value() && state.election.leader != before.election.leader) {

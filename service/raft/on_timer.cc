@@ -54,8 +54,11 @@ void Note(State& state, const PeerSeen& seen) {
   follower->fetch_deadline = std::max(follower->fetch_deadline, deadline);
 }
 
+// A replica that is leaving has no candidacy of its own: it waits for somebody else's (2.6).
+bool MayCampaign(const State& state) { return state.IsVoter() && !state.shutting_down; }
+
 void Expire(State& state, Unattached& role, StepContext& context) {
-  if (!state.IsVoter() || role.election_deadline > context.now) return;
+  if (!MayCampaign(state) || role.election_deadline > context.now) return;
   Campaign(state, "the election timer fired", context);
 }
 
@@ -84,12 +87,12 @@ void Expire(State& state, Follower& role, StepContext& context) {
 }
 
 void Expire(State& state, Resigned& role, StepContext& context) {
-  if (role.election_deadline > context.now) return;
+  if (state.shutting_down || role.election_deadline > context.now) return;
   BecomeUnattached(state, Next(state.election.epoch), "nobody took over", context);
 }
 
 MonoTime RoleDeadline(const State& state, const Unattached& role) {
-  return state.IsVoter() ? role.election_deadline : kNever;
+  return MayCampaign(state) ? role.election_deadline : kNever;
 }
 
 MonoTime RoleDeadline(const State&, const Prospective& role) {
@@ -111,8 +114,8 @@ MonoTime RoleDeadline(const State& state, const Follower& role) {
   return state.IsVoter() ? role.fetch_deadline : kNever;
 }
 
-MonoTime RoleDeadline(const State&, const Resigned& role) {
-  MonoTime deadline = role.election_deadline;
+MonoTime RoleDeadline(const State& state, const Resigned& role) {
+  MonoTime deadline = state.shutting_down ? kNever : role.election_deadline;
   for (const Resigned::Notice& notice : role.unacknowledged) {
     deadline = std::min(deadline, notice.send_at);
   }
