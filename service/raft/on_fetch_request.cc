@@ -55,6 +55,21 @@ std::optional<OffsetAndEpoch> FindDivergence(const State& state, const FetchRequ
   return end;
 }
 
+// Drops the observers that have vanished; says whether one more may be kept count of.
+bool HasRoomForObserver(const State& state, Leader& leader, MonoTime now) {
+  size_t observers = 0;
+  for (auto entry = leader.progress.begin(); entry != leader.progress.end();) {
+    const bool observer = !state.voters.Latest().Contains(entry->first);
+    if (observer && entry->second.HasVanished(now)) {
+      entry = leader.progress.erase(entry);
+      continue;
+    }
+    if (observer) ++observers;
+    ++entry;
+  }
+  return observers < state.config.observers_max;
+}
+
 // Notes what the fetch acknowledges. Anonymous readers, and observers beyond the bound, are served
 // without being tracked.
 void NoteProgress(State& state, const FetchRequest& request, StepContext& context) {
@@ -63,8 +78,7 @@ void NoteProgress(State& state, const FetchRequest& request, StepContext& contex
   auto found = leader.progress.find(*request.replica);
   if (found == leader.progress.end()) {
     const bool voter = state.voters.Latest().Contains(*request.replica);
-    const size_t bound = state.config.observers_max + state.voters.Latest().size();
-    if (!voter && leader.progress.size() >= bound) return;
+    if (!voter && !HasRoomForObserver(state, leader, context.now)) return;
     found = leader.progress.emplace(*request.replica, ReplicaProgress{}).first;
   }
   ReplicaProgress& progress = found->second;

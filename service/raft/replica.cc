@@ -174,6 +174,7 @@ Replica::Replica(ReplicaKey self, const Config& config, RecoveredState recovered
   CHECK(Validate(config).empty()) << Validate(config);
   CHECK_LE(recovered.high_watermark_bound, recovered.log_end);
   state_.election = recovered.election;
+  state_.incarnation = recovered.first_incarnation;
   if (recovered.high_watermark_bound > Offset(0)) {
     state_.committed = recovered.high_watermark_bound;
   }
@@ -272,6 +273,7 @@ std::vector<ReplicaDescription> Replica::Describe(MonoTime now) const {
   for (const bool voters : {true, false}) {
     for (const auto& [key, progress] : leader->progress) {
       if (state_.voters.Latest().Contains(key) != voters) continue;
+      if (!voters && progress.HasVanished(now)) continue;
       rows.push_back(DescribePeer(key, progress, voters));
     }
   }

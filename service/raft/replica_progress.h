@@ -12,12 +12,16 @@
 
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "service/base/ids.h"
 #include "service/base/time.h"
 
 namespace quorum::raft {
+
+// A replica that is no voter is forgotten when it has been silent for longer than this.
+inline constexpr Duration kObserverSilenceMax = std::chrono::seconds(300);
 
 struct ReplicaProgress {
   // Unknown until its first Fetch of this epoch.
@@ -36,6 +40,11 @@ struct ReplicaProgress {
   // Notes an accepted Fetch at `offset`. False when it is a stale duplicate: an offset below what
   // this process life of the replica has acknowledged already.
   bool OnFetch(Offset offset, Incarnation from, Offset leader_end, MonoTime now);
+
+  // For an observer: it has been silent for too long to be shown or kept count of.
+  bool HasVanished(MonoTime now) const {
+    return !last_fetch.has_value() || now - *last_fetch > kObserverSilenceMax;
+  }
 
   // What counts for the watermark.
   std::optional<Offset> Counted() const {

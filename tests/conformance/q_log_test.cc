@@ -79,7 +79,7 @@ TEST(ConformanceHelpers, C152_CompletingAllLeavesNothingBehind) {
   replica.Append(2);
   replica.Fetch(2, 9, 5);
   const raft::Token pending = replica.Append(1);
-  const FetchResult parked = replica.Fetch(3, 10, 5);
+  const FetchResult parked = replica.Fetch(9, 10, 5);
   ASSERT_TRUE(parked.parked);
   replica.Forget();
   replica.Step(raft::Damaged{"a bad sector"});

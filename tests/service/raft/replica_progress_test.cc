@@ -84,5 +84,13 @@ TEST(ReplicaProgress, ANewerLife_WithAllThatItAcknowledged_CountsOn) {
   EXPECT_EQ(progress.last_fetch, At(200));
 }
 
+TEST(ReplicaProgress, C148_AnObserverVanishesFiveMinutesAfterItsLastFetch) {
+  ReplicaProgress progress;
+  EXPECT_TRUE(progress.HasVanished(At(100))) << "it has never fetched";
+  EXPECT_TRUE(Fetch(progress, 3, 10, 100));
+  EXPECT_FALSE(progress.HasVanished(At(300'100)));
+  EXPECT_TRUE(progress.HasVanished(At(300'101)));
+}
+
 }  // namespace
 }  // namespace quorum::raft
