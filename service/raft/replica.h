@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,9 @@ struct RecoveredState {
   // At birth only: how long the replica waits before it first campaigns. The catalog's assignment is the
   // successor list of a new partition, so that its first replica leads without a race.
   std::optional<Duration> first_campaign_after;
+  // Where the count of role incarnations begins: above that of every earlier life of the partition in this
+  // process, so that a late answer to one of those never passes for an answer to this one.
+  uint64_t first_incarnation = 1;
 };
 
 // One row of DescribeQuorum (KIP-836).

@@ -43,6 +43,8 @@ struct RecoveredReplica {
   VoterSetHistory voters;
   // Everything below was committed as far as this replica once knew. At most log_end.
   Offset high_watermark_bound;
+  // The largest batch timestamp in the log; later batches must not have a lower one.
+  int64_t last_timestamp_ms = 0;
   // Why the replica must be quarantined; empty when it is sound.
   std::optional<std::string> damage;
 };

@@ -1,0 +1,255 @@
+// Calls of clients: Append, Read, Describe, Resign.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "service/base/check.h"
+#include "service/shard/shard_state.h"
+
+namespace quorum::shard {
+namespace {
+
+LeaderHint HintOf(const Partition& partition) {
+  return LeaderHint{partition.replica.election().leader, partition.replica.election().epoch};
+}
+
+AppendResult Refused(raft::RaftError error) {
+  AppendResult result;
+  result.outcome = AppendResult::Outcome::kRefused;
+  result.error = error;
+  return result;
+}
+
+ReadResult StatusOf(const Partition& partition, Offset next) {
+  ReadResult result;
+  result.next = next;
+  result.exposed = partition.replica.exposed();
+  result.high_watermark = partition.replica.high_watermark();
+  result.log_start = partition.replica.log().start();
+  result.log_end = partition.replica.log().end();
+  result.hint = HintOf(partition);
+  return result;
+}
+
+bool HasNews(const Partition& partition, const ReadCall& call) {
+  if (call.seen_epoch != partition.replica.election().epoch) return true;
+  return call.seen_high_watermark.value_or(Offset(0)) < partition.replica.exposed();
+}
+
+// Only what is below `exposed` may be shown; a batch that reaches beyond it is left out, which
+// cannot happen as long as the watermark stands on batch borders.
+void FinishRead(const ReadCall& call, ReadResult result, std::vector<RecordBatch> batches) {
+  for (RecordBatch& batch : batches) {
+    if (batch.next_offset() > result.exposed) break;
+    result.next = batch.next_offset();
+    result.batches.push_back(std::move(batch));
+  }
+  call.done(std::move(result));
+}
+
+void ReadFromDisk(ShardState& shard, const Partition& partition, const ReadCall& call) {
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  const storage::ReadRequest request{partition.id, call.from, partition.replica.exposed(),
+                                     call.max_bytes};
+  const ReadResult status = StatusOf(partition, call.from);
+  auto finish = [call, status](ShardState& owner, const storage::ReadResult& read) {
+    if (read.ok()) {
+      FinishRead(call, status, *read);
+      return;
+    }
+    Partition* damaged = owner.Find(call.partition);
+    if (damaged != nullptr) {
+      StepPartition(owner, *damaged, raft::Damaged{"the log cannot be read"});
+    }
+    ReadResult result = status;
+    result.error = raft::RaftError::kBrokerNotAvailable;
+    call.done(std::move(result));
+  };
+  shard.seams.reader.Read(request, [&mailbox, finish](storage::ReadResult read) {
+    mailbox.PostOwn(Task([finish, read](ShardState& owner) { finish(owner, read); }));
+  });
+}
+
+// Answers the call if there is anything to say. False when it has to wait.
+bool TryRead(ShardState& shard, const Partition& partition, const ReadCall& call) {
+  const raft::Replica& replica = partition.replica;
+  if (replica.quarantine().has_value()) {
+    ReadResult result = StatusOf(partition, call.from);
+    result.error = raft::RaftError::kBrokerNotAvailable;
+    call.done(std::move(result));
+    return true;
+  }
+  if (call.from < replica.log().start()) {
+    ReadResult result = StatusOf(partition, replica.log().start());
+    result.below_log_start = true;
+    call.done(std::move(result));
+    return true;
+  }
+  if (call.from < replica.exposed()) {
+    auto cached = shard.cache.Read(partition.id, call.from, replica.exposed(), call.max_bytes);
+    if (cached.has_value()) {
+      FinishRead(call, StatusOf(partition, call.from), *std::move(cached));
+    } else {
+      ReadFromDisk(shard, partition, call);
+    }
+    return true;
+  }
+  if (!HasNews(partition, call) && shard.now < call.deadline) return false;
+  call.done(StatusOf(partition, call.from));
+  return true;
+}
+
+}  // namespace
+
+void OnAppendCall(ShardState& shard, AppendCall call) {
+  Partition* partition = shard.Find(call.partition);
+  if (partition == nullptr) {
+    call.done(Refused(raft::RaftError::kUnknownTopicOrPartition));
+    return;
+  }
+  if (shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    AppendResult result = Refused(raft::RaftError::kThrottled);
+    result.hint = HintOf(*partition);
+    call.done(result);
+    return;
+  }
+  const raft::Token token =
+      AddWaiter(shard, Waiter{call.partition, WaitsForAppend{call.deadline, std::move(call.done)}});
+  if (call.deadline != kNever) shard.append_deadlines.emplace(call.deadline, token);
+  StepInput input;
+  input.draft = &call.draft;
+  StepPartition(shard, *partition,
+                raft::AppendRequested{token, static_cast<int64_t>(call.draft.record_count),
+                                      call.leader_epoch},
+                input);
+}
+
+void SettleAppend(ShardState& shard, raft::Token token, AppendResult result) {
+  std::optional<Waiter> waiter = TakeWaiter(shard, token);
+  if (!waiter.has_value()) return;
+  auto& waits = std::get<WaitsForAppend>(waiter->kind);
+  if (waits.deadline != kNever) shard.append_deadlines.erase({waits.deadline, token});
+  if (result.outcome == AppendResult::Outcome::kRefused) {
+    shard.seams.observer.OnRefusal(result.error);
+  }
+  waits.done(std::move(result));
+}
+
+void OnReadCall(ShardState& shard, ReadCall call) {
+  Partition* partition = shard.Find(call.partition);
+  if (partition == nullptr) {
+    ReadResult result;
+    result.error = raft::RaftError::kUnknownTopicOrPartition;
+    result.next = call.from;
+    call.done(std::move(result));
+    return;
+  }
+  // What a replica shows follows from its role; a role that is not on disk yet shows nothing.
+  if (partition->election_write > shard.durable_number ||
+      partition->reads.size() >= shard.config.parked_reads_max ||
+      !TryRead(shard, *partition, call)) {
+    if (partition->reads.size() >= shard.config.parked_reads_max) {
+      ReadResult result = StatusOf(*partition, call.from);
+      result.error = raft::RaftError::kThrottled;
+      call.done(std::move(result));
+      return;
+    }
+    shard.reading.insert(partition->id);
+    const PartitionId id = partition->id;
+    partition->reads.push_back(std::move(call));
+    AfterWrite(shard, partition->election_write, DurableGate::Item{id, 0, [&shard, id](bool) {
+                                                                     Partition* again =
+                                                                         shard.Find(id);
+                                                                     if (again != nullptr)
+                                                                       WakeReads(shard, *again);
+                                                                   }});
+  }
+}
+
+void WakeReads(ShardState& shard, Partition& partition) {
+  if (partition.election_write > shard.durable_number) return;
+  std::vector<ReadCall> reads = std::move(partition.reads);
+  partition.reads.clear();
+  for (ReadCall& call : reads) {
+    if (!TryRead(shard, partition, call)) partition.reads.push_back(std::move(call));
+  }
+  if (partition.reads.empty()) shard.reading.erase(partition.id);
+}
+
+void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
+  PartitionDescription description;
+  description.partition = call.partition;
+  description.now = shard.now;
+  const Partition* partition = shard.Find(call.partition);
+  if (partition == nullptr) {
+    description.error = raft::RaftError::kUnknownTopicOrPartition;
+    call.done(std::move(description));
+    return;
+  }
+  const raft::Replica& replica = partition->replica;
+  description.hint = HintOf(*partition);
+  description.role = replica.role();
+  description.ready_leader = replica.is_ready_leader();
+  description.high_watermark = replica.high_watermark();
+  description.exposed = replica.exposed();
+  description.log_start = replica.log().start();
+  description.log_end = replica.log().end();
+  description.voters = replica.voters().Latest();
+  description.quarantine = replica.quarantine();
+  description.replicas = replica.Describe(shard.now);
+  AfterWrite(shard, partition->election_write,
+             DurableGate::Item{call.partition, 0,
+                               [done = call.done, description = std::move(description)](bool) {
+                                 done(description);
+                               }});
+}
+
+void OnResignCall(ShardState& shard, const ResignCall& call) {
+  Partition* partition = shard.Find(call.partition);
+  if (partition == nullptr) {
+    call.done(raft::RaftError::kUnknownTopicOrPartition, LeaderHint{});
+    return;
+  }
+  const LeaderHint hint = HintOf(*partition);
+  if (partition->replica.role() != raft::RoleKind::kLeader) {
+    call.done(raft::RaftError::kNotLeaderOrFollower, hint);
+    return;
+  }
+  StepPartition(shard, *partition, raft::ResignRequested{hint.epoch, call.preferred});
+  call.done(raft::RaftError::kNone, hint);
+}
+
+void ExpireClients(ShardState& shard) {
+  while (!shard.append_deadlines.empty() && shard.append_deadlines.begin()->first <= shard.now) {
+    const raft::Token token = shard.append_deadlines.begin()->second;
+    AppendResult result;
+    result.outcome = AppendResult::Outcome::kUnknown;
+    SettleAppend(shard, token, std::move(result));
+  }
+  const std::set<PartitionId> reading = shard.reading;
+  for (const PartitionId& id : reading) {
+    Partition* partition = shard.Find(id);
+    if (partition == nullptr) continue;
+    const bool due =
+        std::any_of(partition->reads.begin(), partition->reads.end(),
+                    [&shard](const ReadCall& call) { return call.deadline <= shard.now; });
+    if (due) WakeReads(shard, *partition);
+  }
+}
+
+MonoTime NextClientDeadline(const ShardState& shard) {
+  MonoTime next = shard.append_deadlines.empty() ? kNever : shard.append_deadlines.begin()->first;
+  for (const PartitionId& id : shard.reading) {
+    const auto found = shard.partitions.find(id);
+    if (found == shard.partitions.end()) continue;
+    if (found->second.election_write > shard.durable_number) continue;
+    for (const ReadCall& call : found->second.reads) next = std::min(next, call.deadline);
+  }
+  return next;
+}
+
+}  // namespace quorum::shard

@@ -1,0 +1,400 @@
+// Fetch is served: the leader's ends of sessions, and single fetches without one.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "service/base/check.h"
+#include "service/shard/shard_state.h"
+
+namespace quorum::shard {
+namespace {
+
+using Ready = LeaderSession::Ready;
+
+void Send(const ShardState& shard, LeaderSession::Released released) {
+  released.reply(Respond(shard, std::move(released.answer)));
+}
+
+LeaderSession::ReadCache CacheReader(const ShardState& shard) {
+  return [&shard](PartitionId partition, const raft::ServeRecords& range, size_t max_bytes) {
+    return shard.cache.Read(partition, range.from, range.end, max_bytes);
+  };
+}
+
+void CancelFetch(ShardState& shard, PartitionId id, raft::Token token) {
+  (void)TakeWaiter(shard, token);
+  Partition* partition = shard.Find(id);
+  if (partition != nullptr) StepPartition(shard, *partition, raft::FetchCancelled{token});
+}
+
+void EndSession(ShardState& shard, const SessionKey& key, SessionError error) {
+  const auto found = shard.leader_sessions.find(key);
+  if (found == shard.leader_sessions.end()) return;
+  LeaderSession::Ending ending = found->second.End(error);
+  shard.leader_sessions.erase(found);
+  for (const auto& [partition, token] : ending.cancelled) CancelFetch(shard, partition, token);
+  for (LeaderSession::Released& answer : ending.answers) Send(shard, std::move(answer));
+}
+
+void RefuseSession(const ShardState& shard, const SessionRequestPlace& place,
+                   const PeerReply& reply, SessionError error) {
+  FetchAnswer answer;
+  answer.session = SessionAnswerPlace{place.session_id, 0, place.request_number, error};
+  reply(Respond(shard, std::move(answer)));
+}
+
+// Is the request meant for this very process life of this very replica key?
+bool IsForThisLife(const ShardState& shard, const Envelope& envelope, bool opening) {
+  if (envelope.to.key != shard.config.self) return false;
+  if (!envelope.to.incarnation.has_value()) return opening;
+  return *envelope.to.incarnation == shard.config.incarnation;
+}
+
+// Why a request that opens a session is refused; kNone when it is not.
+SessionError JudgeOpening(const ShardState& shard, const Envelope& envelope,
+                          const SessionRequestPlace& place, const SessionKey& key) {
+  if (place.lane_count != shard.config.lane_count) return SessionError::kInconsistentLaneCount;
+  const auto newest = shard.newest_sessions.find(key);
+  if (newest == shard.newest_sessions.end()) return SessionError::kNone;
+  const PeerIdentity& known = newest->second.follower;
+  if (known.key != envelope.from.key) return SessionError::kNone;
+  if (*envelope.from.incarnation < *known.incarnation) return SessionError::kSessionIdNotFound;
+  if (*envelope.from.incarnation == *known.incarnation &&
+      place.session_id <= newest->second.session_id) {
+    return SessionError::kSessionIdNotFound;
+  }
+  return SessionError::kNone;
+}
+
+// The session that the request belongs to, opened if need be; null when it was refused.
+LeaderSession* FindSession(ShardState& shard, const Envelope& envelope,
+                           const SessionRequestPlace& place, const PeerReply& reply) {
+  const SessionKey key{envelope.from.key.id, envelope.lane};
+  const bool opening = place.request_number == 1;
+  if (!envelope.from.incarnation.has_value() || place.session_id == 0 ||
+      !IsForThisLife(shard, envelope, opening)) {
+    RefuseSession(shard, place, reply, SessionError::kInvalidRequest);
+    return nullptr;
+  }
+  if (opening) {
+    const SessionError error = JudgeOpening(shard, envelope, place, key);
+    if (error != SessionError::kNone) {
+      RefuseSession(shard, place, reply, error);
+      return nullptr;
+    }
+    EndSession(shard, key, SessionError::kSessionIdNotFound);
+    shard.newest_sessions[key] = ShardState::NewestSession{envelope.from, place.session_id};
+    return &shard.leader_sessions.emplace(key, LeaderSession(envelope.from, place.session_id))
+                .first->second;
+  }
+  const auto found = shard.leader_sessions.find(key);
+  if (found == shard.leader_sessions.end() || found->second.session_id() != place.session_id ||
+      found->second.follower().key != envelope.from.key ||
+      found->second.follower().incarnation != envelope.from.incarnation) {
+    RefuseSession(shard, place, reply, SessionError::kSessionIdNotFound);
+    return nullptr;
+  }
+  return &found->second;
+}
+
+raft::FetchRequest MakeRequest(const Envelope& envelope, const FetchEntry& entry, bool anonymous,
+                               bool may_wait) {
+  raft::FetchRequest request;
+  if (!anonymous) {
+    request.replica = envelope.from.key;
+    request.replica_incarnation = envelope.from.incarnation.value_or(Incarnation(0));
+  }
+  request.current_leader_epoch = entry.current_leader_epoch;
+  request.fetch_offset = entry.fetch_offset;
+  request.last_fetched_epoch = entry.last_fetched_epoch;
+  request.known_high_watermark = entry.known_high_watermark;
+  request.high_watermark = entry.high_watermark;
+  request.may_wait = may_wait;
+  return request;
+}
+
+FetchAnswerEntry ErrorEntry(PartitionId partition, raft::RaftError error) {
+  FetchAnswerEntry entry;
+  entry.partition = partition;
+  entry.header.error = error;
+  entry.has_epoch = false;
+  return entry;
+}
+
+std::map<PartitionId, int> CountNames(const FetchBatch& batch) {
+  std::map<PartitionId, int> named;
+  for (const FetchEntry& entry : batch.entries) ++named[entry.partition];
+  return named;
+}
+
+// What keeps an entry from reaching its replica; kNone when nothing does.
+raft::RaftError JudgeEntry(const ShardState& shard, Lane lane, const FetchEntry& entry,
+                           const std::map<PartitionId, int>& named) {
+  if (named.at(entry.partition) > 1) return raft::RaftError::kInvalidRequest;
+  if (LaneOf(entry.partition, shard.config.lane_count) != lane) {
+    return raft::RaftError::kInvalidRequest;
+  }
+  if (shard.partitions.count(entry.partition) == 0) {
+    return raft::RaftError::kUnknownTopicOrPartition;
+  }
+  return raft::RaftError::kNone;
+}
+
+void ExecuteSessionEntry(ShardState& shard, const Envelope& envelope, LeaderSession& session,
+                         const FetchEntry& entry, const std::map<PartitionId, int>& named) {
+  const SessionKey key{envelope.from.key.id, envelope.lane};
+  const raft::RaftError error = JudgeEntry(shard, envelope.lane, entry, named);
+  const std::optional<raft::Token> before = entry.withdraw && named.at(entry.partition) == 1
+                                                ? session.Remove(entry.partition)
+                                                : std::nullopt;
+  if (before.has_value()) CancelFetch(shard, entry.partition, *before);
+  if (entry.withdraw && named.at(entry.partition) == 1) return;
+  const raft::Token token =
+      AddWaiter(shard, Waiter{entry.partition, WaitsInSession{key, session.session_id()}});
+  const std::optional<raft::Token> replaced =
+      session.Await(entry.partition, entry.current_leader_epoch, token);
+  if (replaced.has_value()) CancelFetch(shard, entry.partition, *replaced);
+  if (error != raft::RaftError::kNone) {
+    (void)TakeWaiter(shard, token);
+    shard.seams.observer.OnRefusal(error);
+    session.Answer(entry.partition, token, Ready{ErrorEntry(entry.partition, error), std::nullopt});
+    return;
+  }
+  StepPartition(shard, *shard.Find(entry.partition),
+                raft::FetchRequested{token, MakeRequest(envelope, entry, false, true)});
+}
+
+void ExecuteSessionRequest(ShardState& shard, const Envelope& envelope, LeaderSession& session,
+                           const FetchBatch& batch, PeerReply reply) {
+  const Duration wait = std::min(batch.max_wait, shard.config.raft.fetch_max_wait);
+  std::optional<LeaderSession::Released> released =
+      session.Execute(batch, std::move(reply), shard.now,
+                      RoundUp(shard.now + wait, shard.config.raft.timer_grid), CacheReader(shard));
+  if (released.has_value()) Send(shard, *std::move(released));
+  const std::map<PartitionId, int> named = CountNames(batch);
+  for (const FetchEntry& entry : batch.entries) {
+    ExecuteSessionEntry(shard, envelope, session, entry, named);
+  }
+}
+
+void OnSessionRequest(ShardState& shard, const Envelope& envelope, FetchBatch batch,
+                      PeerReply reply) {
+  const SessionRequestPlace place = *batch.session;
+  LeaderSession* session = FindSession(shard, envelope, place, reply);
+  if (session == nullptr) return;
+  switch (session->Admit(place.request_number)) {
+    case LeaderSession::Admission::kHold:
+      session->Hold(std::move(batch), std::move(reply));
+      return;
+    case LeaderSession::Admission::kRefuse:
+      EndSession(shard, SessionKey{envelope.from.key.id, envelope.lane},
+                 SessionError::kInvalidSessionEpoch);
+      RefuseSession(shard, place, reply, SessionError::kInvalidSessionEpoch);
+      return;
+    case LeaderSession::Admission::kExecute:
+      break;
+  }
+  ExecuteSessionRequest(shard, envelope, *session, batch, std::move(reply));
+  if (auto held = session->TakeHeld()) {
+    ExecuteSessionRequest(shard, envelope, *session, held->first, std::move(held->second));
+  }
+}
+
+// Sends a session-less answer when it has something to say, or nothing to wait for any more.
+void FinishLooseFetch(ShardState& shard, uint64_t id) {
+  const auto found = shard.pending_fetches.find(id);
+  if (found == shard.pending_fetches.end()) return;
+  PendingFetch& fetch = found->second;
+  if (!fetch.waiting.empty()) {
+    if (fetch.answer.entries.empty() && shard.now < fetch.deadline) return;
+    // The others are answered as they are; each answer comes back here, some of them behind a gate.
+    fetch.deadline = kNever;
+    const std::map<PartitionId, raft::Token> waiting = fetch.waiting;
+    for (const auto& [partition_id, token] : waiting) {
+      Partition* partition = shard.Find(partition_id);
+      if (partition != nullptr) {
+        StepPartition(shard, *partition, raft::FetchWaitOver{token});
+      }
+    }
+  }
+  const auto again = shard.pending_fetches.find(id);
+  if (again == shard.pending_fetches.end() || !again->second.waiting.empty()) return;
+  PendingFetch done = std::move(again->second);
+  shard.pending_fetches.erase(again);
+  done.reply(Respond(shard, std::move(done.answer)));
+}
+
+void AnswerLooseFetch(ShardState& shard, uint64_t id, FetchAnswerEntry entry) {
+  const auto found = shard.pending_fetches.find(id);
+  if (found == shard.pending_fetches.end()) return;
+  PendingFetch& fetch = found->second;
+  fetch.waiting.erase(entry.partition);
+  size_t bytes = 0;
+  for (const RecordBatch& batch : entry.batches) bytes += batch.size();
+  fetch.bytes_left -= std::min(fetch.bytes_left, bytes);
+  fetch.answer.entries.push_back(std::move(entry));
+}
+
+void OnLooseFetch(ShardState& shard, const Envelope& envelope, const FetchBatch& batch,
+                  PeerReply reply) {
+  const uint64_t id = ++shard.last_pending;
+  PendingFetch& fetch = shard.pending_fetches[id];
+  fetch.reply = std::move(reply);
+  fetch.bytes_left = std::min(batch.max_bytes, shard.config.fetch_bytes_max);
+  fetch.deadline = shard.now + std::min(batch.max_wait, shard.config.raft.fetch_max_wait);
+  const bool may_wait = batch.max_wait > Duration::zero();
+  const std::map<PartitionId, int> named = CountNames(batch);
+  for (const FetchEntry& entry : batch.entries) {
+    raft::RaftError error = JudgeEntry(shard, envelope.lane, entry, named);
+    if (entry.withdraw) error = raft::RaftError::kInvalidRequest;
+    if (error != raft::RaftError::kNone) {
+      shard.seams.observer.OnRefusal(error);
+      AnswerLooseFetch(shard, id, ErrorEntry(entry.partition, error));
+      continue;
+    }
+    const raft::Token token = AddWaiter(shard, Waiter{entry.partition, WaitsInFetch{id}});
+    shard.pending_fetches.at(id).waiting[entry.partition] = token;
+    StepPartition(
+        shard, *shard.Find(entry.partition),
+        raft::FetchRequested{token, MakeRequest(envelope, entry, batch.anonymous, may_wait)});
+  }
+}
+
+FetchAnswerEntry MakeEntry(PartitionId partition, const raft::ReplyFetch& reply) {
+  FetchAnswerEntry entry;
+  entry.partition = partition;
+  entry.header = reply.header;
+  entry.high_watermark = reply.high_watermark;
+  entry.log_start = reply.log_start;
+  if (const auto* diverging = std::get_if<raft::FetchedDivergence>(&reply.payload)) {
+    entry.diverging = diverging->point;
+  }
+  return entry;
+}
+
+LeaderSession* SessionOf(ShardState& shard, const WaitsInSession& waits) {
+  const auto found = shard.leader_sessions.find(waits.session);
+  if (found == shard.leader_sessions.end()) return nullptr;
+  return found->second.session_id() == waits.session_id ? &found->second : nullptr;
+}
+
+// Brings an answer with its records to whoever waits for it.
+void HandOver(ShardState& shard, const Waiter& waiter, raft::Token token, Ready ready) {
+  if (const auto* loose = std::get_if<WaitsInFetch>(&waiter.kind)) {
+    AnswerLooseFetch(shard, loose->fetch, std::move(ready.entry));
+    return;
+  }
+  LeaderSession* session = SessionOf(shard, std::get<WaitsInSession>(waiter.kind));
+  if (session != nullptr) session->Answer(waiter.partition, token, std::move(ready));
+}
+
+// Reads the records of an answer from the disk. What comes back counts only while the replica is
+// still in the role incarnation that offered them.
+void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Ready ready,
+                  uint64_t incarnation, size_t max_bytes) {
+  const storage::ReadRequest request{waiter.partition, ready.range->from, ready.range->end,
+                                     max_bytes};
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  auto finish = [waiter, token, ready, incarnation](ShardState& owner,
+                                                    const storage::ReadResult& result) {
+    Partition* partition = owner.Find(waiter.partition);
+    Ready answer = ready;
+    answer.range.reset();
+    if (partition == nullptr || partition->replica.incarnation() != incarnation) {
+      answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
+    } else if (!result.ok()) {
+      answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
+      StepPartition(owner, *partition, raft::Damaged{"the log cannot be read"});
+    } else {
+      answer.entry.batches = *result;
+    }
+    HandOver(owner, waiter, token, std::move(answer));
+  };
+  shard.seams.reader.Read(request, [&mailbox, finish](storage::ReadResult result) {
+    mailbox.PostOwn(Task([finish, result](ShardState& owner) { finish(owner, result); }));
+  });
+}
+
+}  // namespace
+
+void OnFetchBatch(ShardState& shard, const Envelope& envelope, FetchBatch batch, PeerReply reply) {
+  if (batch.session.has_value()) {
+    OnSessionRequest(shard, envelope, std::move(batch), std::move(reply));
+  } else {
+    OnLooseFetch(shard, envelope, batch, std::move(reply));
+  }
+}
+
+void DeliverFetchAnswer(ShardState& shard, PartitionId id, uint64_t incarnation, bool current,
+                        const raft::ReplyFetch& reply) {
+  const std::optional<Waiter> waiter = TakeWaiter(shard, reply.token);
+  if (!waiter.has_value()) return;
+  if (!current) {
+    HandOver(shard, *waiter, reply.token,
+             Ready{ErrorEntry(id, raft::RaftError::kBrokerNotAvailable), std::nullopt});
+    return;
+  }
+  Ready ready{MakeEntry(id, reply), std::nullopt};
+  const auto* range = std::get_if<raft::ServeRecords>(&reply.payload);
+  if (range == nullptr) {
+    HandOver(shard, *waiter, reply.token, std::move(ready));
+    return;
+  }
+  const std::optional<Offset> first = shard.cache.FirstOffset(id);
+  const bool cached = first.has_value() && *first <= range->from;
+  const bool loose = std::holds_alternative<WaitsInFetch>(waiter->kind);
+  if (cached && loose) {
+    const uint64_t fetch = std::get<WaitsInFetch>(waiter->kind).fetch;
+    const auto pending = shard.pending_fetches.find(fetch);
+    if (pending == shard.pending_fetches.end()) return;
+    ready.entry.batches =
+        *shard.cache.Read(id, range->from, range->end, pending->second.bytes_left);
+    HandOver(shard, *waiter, reply.token, std::move(ready));
+    return;
+  }
+  ready.range = *range;
+  if (cached) {
+    HandOver(shard, *waiter, reply.token, std::move(ready));
+    return;
+  }
+  ReadFromDisk(shard, *waiter, reply.token, std::move(ready), incarnation,
+               shard.config.fetch_bytes_max);
+}
+
+void WithdrawFromLeaderSessions(ShardState& shard, const Partition& partition) {
+  for (auto& [key, session] : shard.leader_sessions) {
+    if (key.lane == partition.lane) session.Withdraw(partition.id);
+  }
+}
+
+void FlushFetchAnswers(ShardState& shard) {
+  for (auto& [key, session] : shard.leader_sessions) {
+    std::optional<LeaderSession::Released> released = session.Flush(shard.now, CacheReader(shard));
+    for (LeaderSession::Uncached& uncached : session.TakeUncached()) {
+      const Partition* partition = shard.Find(uncached.partition);
+      if (partition == nullptr) continue;
+      const Waiter waiter{uncached.partition, WaitsInSession{key, session.session_id()}};
+      ReadFromDisk(shard, waiter, uncached.token, std::move(uncached.ready),
+                   partition->replica.incarnation(), shard.config.fetch_bytes_max);
+    }
+    if (released.has_value()) Send(shard, *std::move(released));
+  }
+  std::vector<uint64_t> loose;
+  for (const auto& [id, fetch] : shard.pending_fetches) loose.push_back(id);
+  for (const uint64_t id : loose) FinishLooseFetch(shard, id);
+}
+
+MonoTime NextFetchDeadline(const ShardState& shard) {
+  MonoTime next = kNever;
+  for (const auto& [key, session] : shard.leader_sessions) {
+    next = std::min(next, session.deadline());
+  }
+  for (const auto& [id, fetch] : shard.pending_fetches) next = std::min(next, fetch.deadline);
+  return next;
+}
+
+}  // namespace quorum::shard

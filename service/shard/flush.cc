@@ -1,0 +1,95 @@
+// Timers, and the end of a round: one write for everything, at most one request per destination and
+// kind.
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "service/shard/shard_state.h"
+
+namespace quorum::shard {
+namespace {
+
+std::vector<raft::PeerSeen> SeenByLeader(const ShardState& shard, const Partition& partition) {
+  std::vector<raft::PeerSeen> seen;
+  const Epoch epoch = partition.replica.election().epoch;
+  for (const Voter& voter : partition.replica.voters().Latest()) {
+    const auto found = shard.leader_sessions.find(SessionKey{voter.key.id, partition.lane});
+    if (found == shard.leader_sessions.end()) continue;
+    if (found->second.follower().key != voter.key) continue;
+    const auto at = found->second.LastSeen(partition.id, epoch);
+    if (at.has_value()) seen.push_back(raft::PeerSeen{voter.key, *at});
+  }
+  return seen;
+}
+
+std::vector<raft::PeerSeen> SeenByFollower(const ShardState& shard, const Partition& partition) {
+  const auto& leader = partition.replica.election().leader;
+  if (!leader.has_value()) return {};
+  const auto found = shard.follower_sessions.find(LinkKey{*leader, partition.lane});
+  if (found == shard.follower_sessions.end()) return {};
+  const auto at = found->second.LastSeen(partition.id, partition.replica.incarnation());
+  if (!at.has_value()) return {};
+  return {raft::PeerSeen{*leader, *at}};
+}
+
+raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partition) {
+  switch (partition.replica.role()) {
+    case raft::RoleKind::kLeader:
+      return raft::TimerFired{SeenByLeader(shard, partition)};
+    case raft::RoleKind::kFollower:
+      return raft::TimerFired{SeenByFollower(shard, partition)};
+    case raft::RoleKind::kUnattached:
+    case raft::RoleKind::kProspective:
+    case raft::RoleKind::kCandidate:
+    case raft::RoleKind::kResigned:
+      return raft::TimerFired{};
+  }
+  return raft::TimerFired{};
+}
+
+void SubmitRound(ShardState& shard) {
+  if (shard.round_writes.empty()) return;
+  const uint64_t number = shard.round_number++;
+  shard.round_in_flight.number = number;
+  shard.writes_in_flight.push_back(std::exchange(shard.round_in_flight, {}));
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  shard.seams.writer.Submit(std::exchange(shard.round_writes, {}), [&mailbox, number] {
+    mailbox.PostOwn(Task([number](ShardState& owner) { OnWriteDurable(owner, number); }));
+  });
+}
+
+}  // namespace
+
+void Arm(ShardState& shard, Partition& partition, MonoTime deadline) {
+  if (partition.armed != kNever) shard.timers.erase({partition.armed, partition.id});
+  partition.armed = deadline;
+  if (deadline != kNever) shard.timers.emplace(deadline, partition.id);
+}
+
+void FireTimers(ShardState& shard) {
+  for (size_t fired = 0; fired < shard.config.round_timers_max; ++fired) {
+    if (shard.timers.empty() || shard.timers.begin()->first > shard.now) return;
+    const PartitionId id = shard.timers.begin()->second;
+    Partition& partition = *shard.Find(id);
+    Arm(shard, partition, kNever);
+    StepPartition(shard, partition, MakeTimerFired(shard, partition));
+  }
+}
+
+void FlushRound(ShardState& shard) {
+  ExpireClients(shard);
+  FlushFetchAnswers(shard);
+  FlushPeerRequests(shard);
+  SubmitRound(shard);
+  CheckShutdown(shard);
+}
+
+MonoTime NextDeadline(const ShardState& shard) {
+  MonoTime next = shard.timers.empty() ? kNever : shard.timers.begin()->first;
+  next = std::min(next, NextFetchDeadline(shard));
+  return std::min(next, NextClientDeadline(shard));
+}
+
+}  // namespace quorum::shard

@@ -1,0 +1,196 @@
+#include "service/shard/leader_session.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "service/base/check.h"
+
+namespace quorum::shard {
+namespace {
+
+// Takes a claim back without saying anything of the replica's new state, which may not be synced
+// yet.
+FetchAnswerEntry Claimless(PartitionId partition, raft::RaftError error) {
+  FetchAnswerEntry entry;
+  entry.partition = partition;
+  entry.header.error = error;
+  entry.has_epoch = false;
+  return entry;
+}
+
+FetchAnswer EndingAnswer(uint64_t session_id, uint64_t request_number, SessionError error) {
+  FetchAnswer answer;
+  answer.session = SessionAnswerPlace{session_id, 0, request_number, error};
+  return answer;
+}
+
+}  // namespace
+
+LeaderSession::LeaderSession(PeerIdentity follower, uint64_t session_id)
+    : follower_(follower), session_id_(session_id) {}
+
+LeaderSession::Admission LeaderSession::Admit(uint64_t request_number) const {
+  if (request_number == executed_request_ + 1) return Admission::kExecute;
+  const bool early_by_one = request_number == executed_request_ + 2;
+  return early_by_one && !held_.has_value() ? Admission::kHold : Admission::kRefuse;
+}
+
+void LeaderSession::Hold(FetchBatch batch, PeerReply reply) {
+  CHECK(!held_.has_value());
+  held_.emplace(std::move(batch), std::move(reply));
+}
+
+std::optional<std::pair<FetchBatch, PeerReply>> LeaderSession::TakeHeld() {
+  if (!held_.has_value()) return std::nullopt;
+  if (held_->first.session->request_number != executed_request_ + 1) return std::nullopt;
+  return std::exchange(held_, std::nullopt);
+}
+
+std::optional<LeaderSession::Released> LeaderSession::Execute(const FetchBatch& batch,
+                                                              PeerReply reply, MonoTime now,
+                                                              MonoTime deadline,
+                                                              const ReadCache& read_cache) {
+  CHECK_EQ(batch.session->request_number, executed_request_ + 1);
+  std::optional<Released> released;
+  if (parked_.has_value()) released = AnswerParked(read_cache);
+  executed_request_ = batch.session->request_number;
+  executed_at_ = now;
+  parked_ = Parked{executed_request_, batch.max_bytes, deadline, std::move(reply)};
+  return released;
+}
+
+std::optional<raft::Token> LeaderSession::Await(PartitionId partition, Epoch epoch,
+                                                raft::Token token) {
+  std::optional<raft::Token> before = Remove(partition);
+  entries_.insert_or_assign(partition, Entry{epoch, token, true, false});
+  return before;
+}
+
+std::optional<raft::Token> LeaderSession::Remove(PartitionId partition) {
+  ready_.erase(partition);
+  const auto found = entries_.find(partition);
+  if (found == entries_.end()) return std::nullopt;
+  const Entry entry = found->second;
+  entries_.erase(found);
+  if (!entry.waiting) return std::nullopt;
+  return entry.token;
+}
+
+bool LeaderSession::Awaits(PartitionId partition, raft::Token token) const {
+  const auto found = entries_.find(partition);
+  return found != entries_.end() && found->second.waiting && found->second.token == token;
+}
+
+void LeaderSession::Answer(PartitionId partition, raft::Token token, Ready ready) {
+  if (!Awaits(partition, token)) return;
+  Entry& entry = entries_.at(partition);
+  entry.waiting = false;
+  // An error ends what the session says of the partition; the follower names it again when it
+  // likes.
+  if (ready.entry.header.error != raft::RaftError::kNone) entry.withdrawn = true;
+  ready_.insert_or_assign(partition, std::move(ready));
+}
+
+void LeaderSession::Withdraw(PartitionId partition) {
+  const auto found = entries_.find(partition);
+  if (found == entries_.end() || found->second.withdrawn) return;
+  Entry& entry = found->second;
+  entry.withdrawn = true;
+  const auto ready = ready_.find(partition);
+  if (ready != ready_.end()) {
+    // What was ready belongs to the past; nothing else will follow it.
+    ready->second = Ready{Claimless(partition, raft::RaftError::kBrokerNotAvailable), std::nullopt};
+    return;
+  }
+  if (!entry.waiting) return;
+  ready_.insert_or_assign(
+      partition, Ready{Claimless(partition, raft::RaftError::kNotLeaderOrFollower), std::nullopt});
+}
+
+std::optional<LeaderSession::Released> LeaderSession::Flush(MonoTime now,
+                                                            const ReadCache& read_cache) {
+  if (!parked_.has_value()) return std::nullopt;
+  if (ready_.empty() && now < parked_->deadline) return std::nullopt;
+  return AnswerParked(read_cache);
+}
+
+LeaderSession::Released LeaderSession::AnswerParked(const ReadCache& read_cache) {
+  Released released;
+  released.reply = std::move(parked_->reply);
+  size_t budget = parked_->max_bytes;
+  // Once round, from where the last answer stopped.
+  std::vector<PartitionId> order;
+  order.reserve(ready_.size());
+  const auto middle = ready_.lower_bound(gather_from_);
+  for (auto it = middle; it != ready_.end(); ++it) order.push_back(it->first);
+  for (auto it = ready_.begin(); it != middle; ++it) order.push_back(it->first);
+  for (const PartitionId& partition : order) {
+    if (Gather(partition, &ready_.at(partition), read_cache, &budget, &released.answer)) {
+      ready_.erase(partition);
+    } else {
+      gather_from_ = partition;
+      break;
+    }
+  }
+  released.answer.session =
+      SessionAnswerPlace{session_id_, ++last_answer_, parked_->request_number, SessionError::kNone};
+  parked_.reset();
+  return released;
+}
+
+bool LeaderSession::Gather(PartitionId partition, Ready* ready, const ReadCache& read_cache,
+                           size_t* budget, FetchAnswer* answer) {
+  if (ready->range.has_value()) {
+    if (*budget == 0) return false;
+    auto batches = read_cache(partition, *ready->range, *budget);
+    if (!batches.has_value()) {
+      Entry& entry = entries_.at(partition);
+      entry.waiting = true;
+      uncached_.push_back(Uncached{partition, entry.token, *ready});
+      return true;
+    }
+    ready->entry.batches = *std::move(batches);
+  }
+  size_t bytes = 0;
+  for (const RecordBatch& batch : ready->entry.batches) bytes += batch.size();
+  *budget -= std::min(*budget, bytes);
+  answer->entries.push_back(std::move(ready->entry));
+  return true;
+}
+
+std::vector<LeaderSession::Uncached> LeaderSession::TakeUncached() {
+  return std::exchange(uncached_, {});
+}
+
+std::optional<MonoTime> LeaderSession::LastSeen(PartitionId partition, Epoch epoch) const {
+  const auto found = entries_.find(partition);
+  if (found == entries_.end()) return std::nullopt;
+  if (found->second.withdrawn || found->second.epoch != epoch) return std::nullopt;
+  return executed_at_;
+}
+
+LeaderSession::Ending LeaderSession::End(SessionError error) {
+  Ending ending;
+  if (parked_.has_value()) {
+    ending.answers.push_back(Released{std::move(parked_->reply),
+                                      EndingAnswer(session_id_, parked_->request_number, error)});
+    parked_.reset();
+  }
+  if (held_.has_value()) {
+    ending.answers.push_back(
+        Released{std::move(held_->second),
+                 EndingAnswer(session_id_, held_->first.session->request_number, error)});
+    held_.reset();
+  }
+  for (const auto& [partition, entry] : entries_) {
+    if (entry.waiting) ending.cancelled.emplace_back(partition, entry.token);
+  }
+  entries_.clear();
+  ready_.clear();
+  uncached_.clear();
+  return ending;
+}
+
+}  // namespace quorum::shard

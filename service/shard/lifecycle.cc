@@ -1,0 +1,166 @@
+// Replicas are opened after a start, born, buried, and shut down.
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "service/base/check.h"
+#include "service/raft/on_resign.h"
+#include "service/shard/shard_state.h"
+
+namespace quorum::shard {
+namespace {
+
+Partition& AddPartition(ShardState& shard, PartitionId id, raft::RecoveredState recovered) {
+  const Lane lane = LaneOf(id, shard.config.lane_count);
+  recovered.first_incarnation = ++shard.replica_lives << 32;
+  Prng prng = shard.prng.Fork(absl::StrCat("partition ", id.topic.value(), ":", id.index));
+  raft::Replica replica(shard.config.self, shard.config.raft, std::move(recovered));
+  Partition& partition =
+      shard.partitions.try_emplace(id, id, lane, std::move(replica), prng).first->second;
+  shard.seams.observer.OnReplicas(shard.partitions.size());
+  return partition;
+}
+
+// Answers everybody who waits for a replica that goes.
+void FailWaiters(ShardState& shard, Partition& partition) {
+  std::vector<raft::Token> tokens;
+  for (const auto& [token, waiter] : shard.waiters) {
+    if (waiter.partition == partition.id) tokens.push_back(token);
+  }
+  for (const raft::Token token : tokens) {
+    const Waiter waiter = shard.waiters.at(token);
+    if (const auto* batch = std::get_if<WaitsInBatch>(&waiter.kind)) {
+      (void)TakeWaiter(shard, token);
+      ResolveBatchEntry(shard, batch->batch, std::nullopt);
+    } else if (std::holds_alternative<WaitsForAppend>(waiter.kind)) {
+      AppendResult result;
+      result.outcome = AppendResult::Outcome::kUnknown;
+      SettleAppend(shard, token, std::move(result));
+    } else {
+      raft::ReplyFetch reply;
+      reply.token = token;
+      DeliverFetchAnswer(shard, partition.id, 0, false, reply);
+    }
+  }
+  for (const ReadCall& call : partition.reads) {
+    ReadResult result;
+    result.error = raft::RaftError::kUnknownTopicOrPartition;
+    result.next = call.from;
+    call.done(std::move(result));
+  }
+  shard.reading.erase(partition.id);
+}
+
+void AddCatalogPosition(ShardState& shard, const std::optional<Offset>& position) {
+  if (position.has_value()) {
+    shard.round_writes.writes.push_back(storage::PutCatalogPosition{*position});
+  }
+}
+
+}  // namespace
+
+void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered) {
+  CHECK(!recovered.tombstone);
+  raft::RecoveredState state;
+  state.election = recovered.election;
+  state.log_start = recovered.log_start;
+  state.log_end = recovered.log_end;
+  state.leader_epochs = recovered.leader_epochs;
+  state.voters = recovered.voters;
+  state.high_watermark_bound = recovered.high_watermark_bound;
+  Partition& partition = AddPartition(shard, recovered.partition, std::move(state));
+  partition.last_timestamp_ms = recovered.last_timestamp_ms;
+  StartPartition(shard, partition);
+  if (recovered.damage.has_value()) {
+    StepPartition(shard, partition, raft::Damaged{"what the disk holds of it is damaged"});
+  }
+}
+
+void OnBirthCall(ShardState& shard, BirthCall call) {
+  if (shard.Find(call.partition) != nullptr) {
+    AddCatalogPosition(shard, call.catalog_position);
+    call.done();
+    return;
+  }
+  storage::BirthReplica birth;
+  birth.partition = call.partition;
+  birth.initial_voters = call.initial_voters;
+  birth.election = call.election;
+  shard.round_writes.writes.push_back(std::move(birth));
+  shard.round_writes.exact_floor = true;
+  AddCatalogPosition(shard, call.catalog_position);
+  raft::RecoveredState state;
+  state.election = call.election;
+  const size_t voters = call.initial_voters.has_value() ? call.initial_voters->size() : 0;
+  if (call.position.has_value()) {
+    state.first_campaign_after = raft::SuccessorBackoff(
+        call.position, voters, shard.config.raft.election_backoff_max, shard.prng);
+  }
+  state.voters = VoterSetHistory(std::move(call.initial_voters));
+  Partition& partition = AddPartition(shard, call.partition, std::move(state));
+  StartPartition(shard, partition);
+  StepPartition(shard, partition, raft::DiscoveryPeers{std::move(call.discovery_peers)});
+  AfterWrite(shard, shard.round_number,
+             DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) { done(); }});
+}
+
+void OnBuryCall(ShardState& shard, BuryCall call) {
+  Partition* partition = shard.Find(call.partition);
+  if (partition == nullptr) {
+    AddCatalogPosition(shard, call.catalog_position);
+    call.done(ElectionState{});
+    return;
+  }
+  WithdrawFromFollowerSession(shard, *partition);
+  WithdrawFromLeaderSessions(shard, *partition);
+  FailWaiters(shard, *partition);
+  const ElectionState election = partition->replica.election();
+  Arm(shard, *partition, kNever);
+  shard.cache.Drop(call.partition);
+  shard.partitions.erase(call.partition);
+  shard.seams.observer.OnReplicas(shard.partitions.size());
+  shard.round_writes.writes.push_back(storage::BuryReplica{call.partition});
+  shard.round_writes.exact_floor = true;
+  AddCatalogPosition(shard, call.catalog_position);
+  AfterWrite(shard, shard.round_number,
+             DurableGate::Item{call.partition, 0,
+                               [done = std::move(call.done), election](bool) { done(election); }});
+}
+
+void OnDiscoveryCall(ShardState& shard, const DiscoveryCall& call) {
+  Partition* partition = shard.Find(call.partition);
+  if (partition != nullptr) StepPartition(shard, *partition, raft::DiscoveryPeers{call.peers});
+}
+
+void OnShutdownCall(ShardState& shard, ShutdownCall call) {
+  shard.shutdown_done = std::move(call.done);
+  for (auto& [id, partition] : shard.partitions) {
+    StepPartition(shard, partition, raft::ShutdownRequested{});
+  }
+}
+
+void OnResignAll(ShardState& shard) {
+  for (auto& [id, partition] : shard.partitions) {
+    if (partition.replica.role() != raft::RoleKind::kLeader) continue;
+    StepPartition(shard, partition,
+                  raft::ResignRequested{partition.replica.election().epoch, std::nullopt});
+  }
+}
+
+void CheckShutdown(ShardState& shard) {
+  if (!shard.shutdown_done.has_value()) return;
+  const bool finished =
+      std::all_of(shard.partitions.begin(), shard.partitions.end(),
+                  [](const auto& entry) { return entry.second.replica.ShutdownFinished(); });
+  if (!finished) return;
+  const std::function<void()> done = *std::exchange(shard.shutdown_done, std::nullopt);
+  done();
+}
+
+}  // namespace quorum::shard

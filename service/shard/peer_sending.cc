@@ -1,0 +1,225 @@
+// This node's own requests go out, and their answers come back to the replicas that asked.
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "service/base/control_record.h"
+#include "service/base/overloaded.h"
+#include "service/shard/shard_state.h"
+
+namespace quorum::shard {
+namespace {
+
+Envelope MakeEnvelope(const ShardState& shard, const ReplicaKey& to, Lane lane,
+                      std::optional<Incarnation> to_incarnation) {
+  return Envelope{shard.config.cluster_id,
+                  PeerIdentity{shard.config.self, shard.config.incarnation},
+                  PeerIdentity{to, to_incarnation}, lane};
+}
+
+FollowerSession& SessionWith(ShardState& shard, const ReplicaKey& peer, Lane lane) {
+  return shard.follower_sessions
+      .try_emplace(LinkKey{peer, lane}, &shard.next_session_id, shard.config.lane_count,
+                   shard.config.fetch_entries_max)
+      .first->second;
+}
+
+FetchEntry MakeFetchEntry(PartitionId partition, const raft::FetchRequest& request) {
+  FetchEntry entry;
+  entry.partition = partition;
+  entry.current_leader_epoch = request.current_leader_epoch;
+  entry.fetch_offset = request.fetch_offset;
+  entry.last_fetched_epoch = request.last_fetched_epoch;
+  entry.known_high_watermark = request.known_high_watermark;
+  entry.high_watermark = request.high_watermark;
+  return entry;
+}
+
+void NameInSession(ShardState& shard, Partition& partition, const raft::Correlation& correlation,
+                   const raft::FetchRequest& request) {
+  if (partition.fetch_peer.has_value() && *partition.fetch_peer != correlation.peer) {
+    WithdrawFromFollowerSession(shard, partition);
+  }
+  partition.fetch_peer = correlation.peer;
+  SessionWith(shard, correlation.peer, partition.lane)
+      .Name(MakeFetchEntry(partition.id, request), correlation);
+}
+
+// The voter set that a control batch brings; false when the batch cannot be read.
+bool ReadVoters(const RecordBatch& batch, std::optional<VoterSet>* voters) {
+  if (!batch.control()) return true;
+  absl::StatusOr<std::vector<ControlRecord>> records = DecodeControlBatch(batch);
+  if (!records.ok()) return false;
+  for (const ControlRecord& record : *records) {
+    if (const auto* found = std::get_if<VotersRecord>(&record)) *voters = found->voters;
+  }
+  return true;
+}
+
+raft::FetchResponse MakeFetchResponse(const FetchAnswerEntry& answer) {
+  raft::FetchResponse response;
+  response.header = answer.header;
+  response.high_watermark = answer.high_watermark;
+  if (answer.diverging.has_value()) {
+    response.payload = raft::FetchedDivergence{*answer.diverging};
+    return response;
+  }
+  raft::FetchedBatches fetched;
+  for (const RecordBatch& batch : answer.batches) {
+    raft::BatchSummary summary{batch.base_offset(), batch.last_offset(), batch.epoch(), {}};
+    // What cannot be understood ends what is taken, as a damaged batch would.
+    if (!ReadVoters(batch, &summary.voters)) break;
+    fetched.batches.push_back(std::move(summary));
+  }
+  if (!fetched.batches.empty()) response.payload = std::move(fetched);
+  return response;
+}
+
+void Deliver(ShardState& shard, const FollowerSession::Delivery& delivery) {
+  Partition* partition = shard.Find(delivery.partition);
+  if (partition == nullptr) return;
+  if (!delivery.answer.has_value()) {
+    StepPartition(shard, *partition, raft::PeerFailed{delivery.correlation});
+    return;
+  }
+  StepInput input;
+  input.fetched = &delivery.answer->batches;
+  StepPartition(shard, *partition,
+                raft::FetchResponded{delivery.correlation, MakeFetchResponse(*delivery.answer)},
+                input);
+}
+
+void OnFetchAnswer(ShardState& shard, const LinkKey& link, const SessionRequestPlace& place,
+                   const std::optional<LaneResponse>& response) {
+  const auto found = shard.follower_sessions.find(link);
+  if (found == shard.follower_sessions.end()) return;
+  const std::vector<FollowerSession::Delivery> deliveries =
+      found->second.OnAnswer(place, response, shard.now);
+  for (const FollowerSession::Delivery& delivery : deliveries) Deliver(shard, delivery);
+}
+
+void SendFetch(ShardState& shard, const LinkKey& link, FollowerSession& session, FetchBatch batch) {
+  batch.max_wait = shard.config.raft.fetch_max_wait;
+  batch.max_bytes = shard.config.fetch_bytes_max;
+  const SessionRequestPlace place = *batch.session;
+  LaneRequest request{MakeEnvelope(shard, link.peer, link.lane, session.leader_incarnation()),
+                      std::move(batch)};
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  shard.seams.transport.Send(
+      std::move(request), shard.config.raft.fetch_max_wait + shard.config.raft.request_timeout,
+      [&mailbox, link, place](std::optional<LaneResponse> response) {
+        mailbox.PostOwn(Task([link, place, response = std::move(response)](ShardState& owner) {
+          OnFetchAnswer(owner, link, place, response);
+        }));
+      });
+}
+
+template <typename Responded, typename Response>
+void StepResponse(ShardState& shard, Partition& partition, const raft::Correlation& correlation,
+                  Response response) {
+  StepPartition(shard, partition, Responded{correlation, std::move(response)});
+}
+
+void DeliverHeader(ShardState& shard, const LaneRequestBody& kind, Partition& partition,
+                   const raft::Correlation& correlation, const HeaderEntry& entry) {
+  std::visit(Overloaded{
+                 [&](const VoteBatch&) {
+                   StepResponse<raft::VoteResponded>(
+                       shard, partition, correlation,
+                       raft::VoteResponse{entry.header, entry.granted});
+                 },
+                 [&](const BeginBatch&) {
+                   StepResponse<raft::BeginQuorumEpochResponded>(
+                       shard, partition, correlation, raft::BeginQuorumEpochResponse{entry.header});
+                 },
+                 [&](const EndBatch&) {
+                   StepResponse<raft::EndQuorumEpochResponded>(
+                       shard, partition, correlation, raft::EndQuorumEpochResponse{entry.header});
+                 },
+                 [](const FetchBatch&) {},
+             },
+             kind);
+}
+
+// Entries that the answer leaves out, and all of them when there is none, have failed.
+void OnBatchAnswer(ShardState& shard, const LaneRequestBody& kind,
+                   std::map<PartitionId, raft::Correlation> correlations,
+                   const std::optional<LaneResponse>& response) {
+  const HeaderAnswer* answer =
+      response.has_value() ? std::get_if<HeaderAnswer>(&response->body) : nullptr;
+  if (answer != nullptr) {
+    for (const HeaderEntry& entry : answer->entries) {
+      const auto asked = correlations.find(entry.partition);
+      if (asked == correlations.end()) continue;
+      const raft::Correlation correlation = asked->second;
+      // INVALID_REQUEST without an epoch comes from the door, not from the replica: it is no
+      // verdict.
+      if (!entry.has_epoch) continue;
+      correlations.erase(asked);
+      Partition* partition = shard.Find(entry.partition);
+      if (partition != nullptr) DeliverHeader(shard, kind, *partition, correlation, entry);
+    }
+  }
+  for (const auto& [id, correlation] : correlations) {
+    Partition* partition = shard.Find(id);
+    if (partition != nullptr) StepPartition(shard, *partition, raft::PeerFailed{correlation});
+  }
+}
+
+// A copy of the kind of a body, without its entries.
+LaneRequestBody KindOf(const LaneRequestBody& body) {
+  return std::visit(
+      [](const auto& kind) { return LaneRequestBody(std::decay_t<decltype(kind)>{}); }, body);
+}
+
+void SendBatch(ShardState& shard, PeerOutbox::Batch batch) {
+  LaneRequestBody kind = KindOf(batch.body);
+  LaneRequest request{MakeEnvelope(shard, batch.to, batch.lane, std::nullopt),
+                      std::move(batch.body)};
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  shard.seams.transport.Send(
+      std::move(request), shard.config.raft.request_timeout,
+      [&mailbox, kind = std::move(kind),
+       correlations = std::move(batch.correlations)](std::optional<LaneResponse> response) {
+        mailbox.PostOwn(
+            Task([kind, correlations, response = std::move(response)](ShardState& owner) {
+              OnBatchAnswer(owner, kind, correlations, response);
+            }));
+      });
+}
+
+}  // namespace
+
+void SendToPeer(ShardState& shard, Partition& partition, const raft::Send& send) {
+  const raft::Correlation correlation{send.to, send.incarnation, send.number};
+  std::visit(Overloaded{
+                 [&](const raft::FetchRequest& request) {
+                   NameInSession(shard, partition, correlation, request);
+                 },
+                 [&](const auto& request) {
+                   shard.outbox.Add(partition.id, partition.lane, correlation, request);
+                 },
+             },
+             send.message);
+}
+
+void WithdrawFromFollowerSession(ShardState& shard, Partition& partition) {
+  if (!partition.fetch_peer.has_value()) return;
+  const auto found = shard.follower_sessions.find(LinkKey{*partition.fetch_peer, partition.lane});
+  partition.fetch_peer.reset();
+  if (found != shard.follower_sessions.end()) found->second.Withdraw(partition.id);
+}
+
+void FlushPeerRequests(ShardState& shard) {
+  for (PeerOutbox::Batch& batch : shard.outbox.Take()) SendBatch(shard, std::move(batch));
+  for (auto& [link, session] : shard.follower_sessions) {
+    while (std::optional<FetchBatch> batch = session.NextRequest()) {
+      SendFetch(shard, link, session, *std::move(batch));
+    }
+  }
+}
+
+}  // namespace quorum::shard

@@ -1,0 +1,77 @@
+// What a shard is told once: who the node is, its bounds, and the seams to everything outside.
+//
+// Thread: plain values; the seams say for themselves.
+
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "service/base/ids.h"
+#include "service/base/time.h"
+#include "service/raft/config.h"
+#include "service/raft/trace.h"
+#include "service/shard/peer_transport.h"
+#include "storage/api/log_reader.h"
+#include "storage/api/log_writer.h"
+
+namespace quorum::shard {
+
+struct ShardConfig {
+  raft::Config raft;
+  std::string cluster_id;
+  ReplicaKey self;
+  Incarnation incarnation;
+  uint32_t lane_count = 16;
+  // Seed of every random choice of this shard.
+  uint64_t seed = 0;
+  // Foreign requests and calls that wait for a round. Beyond it they are refused.
+  size_t mailbox_max = 100'000;
+  // Items taken from the mailbox in one round, so that writes and timers are never far away.
+  size_t round_items_max = 4'096;
+  // Timers fired in one round.
+  size_t round_timers_max = 16'384;
+  // Recent batches kept in memory.
+  size_t cache_bytes_max = 64 << 20;
+  // Appended bytes that are not synced yet. Beyond it appends are refused.
+  size_t unsynced_bytes_max = 64 << 20;
+  // Records in one Fetch request or answer, in bytes.
+  size_t fetch_bytes_max = 8 << 20;
+  // Entries in one Fetch request.
+  size_t fetch_entries_max = 20'000;
+  // Reads of one partition that wait for records. Beyond it one is answered at once.
+  size_t parked_reads_max = 10'000;
+};
+
+// Sees what happens, for logs, metrics, traces and the simulator's checks. Must return at once and
+// must not call back.
+//
+// Thread: the shard thread.
+class ShardObserver {
+ public:
+  virtual ~ShardObserver() = default;
+
+  virtual void OnTrace(PartitionId, const raft::TraceEvent&) {}
+  virtual void OnQuarantine(PartitionId, const std::string&) {}
+  // A replica was opened or closed here.
+  virtual void OnReplicas(size_t /*open*/) {}
+  virtual void OnAppend(size_t /*records*/, size_t /*bytes*/) {}
+  // A request of a client or a peer was refused.
+  virtual void OnRefusal(raft::RaftError) {}
+  // An answer or request leaves the node for this partition, after its gates.
+  virtual void OnMessageLeaves(PartitionId) {}
+  // A standard vote of `epoch` for `candidate` leaves the node.
+  virtual void OnVoteLeaves(PartitionId, Epoch, const ReplicaKey&) {}
+};
+
+struct ShardSeams {
+  const Clock& clock;
+  storage::LogWriter& writer;
+  storage::LogReader& reader;
+  PeerTransport& transport;
+  ShardObserver& observer;
+};
+
+}  // namespace quorum::shard

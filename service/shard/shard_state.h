@@ -1,0 +1,273 @@
+// ShardState: everything that one shard thread owns. The shard's work is done by free functions
+// over it, one file per family; Shard (shard.h) is only the loop.
+//
+//   peer_requests.cc   Vote, BeginQuorumEpoch, EndQuorumEpoch and Fetch of peers come in
+//   fetch_serving.cc   answers to Fetch go out: sessions, session-less fetches, reads from the disk
+//   peer_sending.cc    this node's own requests go out and their answers come in
+//   effects.cc         what a replica's step asks for is carried out, behind its gates
+//   clients.cc         Append, Read, Describe, Resign
+//   lifecycle.cc       replicas are opened, born, buried, shut down
+//   flush.cc           the end of a round
+//
+// Thread: the shard thread, and nothing of it is ever touched by another.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "service/base/ids.h"
+#include "service/base/mailbox.h"
+#include "service/base/prng.h"
+#include "service/base/record_batch.h"
+#include "service/base/time.h"
+#include "service/raft/effect.h"
+#include "service/raft/event.h"
+#include "service/raft/replica.h"
+#include "service/shard/client_calls.h"
+#include "service/shard/durable_gate.h"
+#include "service/shard/follower_session.h"
+#include "service/shard/leader_session.h"
+#include "service/shard/log_cache.h"
+#include "service/shard/peer_messages.h"
+#include "service/shard/peer_outbox.h"
+#include "service/shard/shard_api.h"
+#include "service/shard/shard_config.h"
+#include "storage/api/recovery.h"
+#include "storage/api/write_set.h"
+
+namespace quorum::shard {
+
+struct ShardState;
+
+// A completion of the shard's own work, run by its next round.
+using Task = std::function<void(ShardState&)>;
+
+struct PeerItem {
+  LaneRequest request;
+  PeerReply reply;
+};
+using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
+
+// One replica and what the shard keeps for it.
+struct Partition {
+  Partition(PartitionId partition, Lane partition_lane, raft::Replica opened, Prng random)
+      : id(partition), lane(partition_lane), replica(std::move(opened)), prng(random) {}
+
+  const PartitionId id;
+  const Lane lane;
+  raft::Replica replica;
+  Prng prng;
+  // The newest writes that hold its election state and its log.
+  uint64_t election_write = 0;
+  uint64_t log_write = 0;
+  MonoTime armed = kNever;
+  // No batch of this partition has a later timestamp yet.
+  int64_t last_timestamp_ms = 0;
+  // The node whose session names this replica's Fetch.
+  std::optional<ReplicaKey> fetch_peer;
+  // Reads that wait. Bounded by ShardConfig::parked_reads_max.
+  std::vector<ReadCall> reads;
+};
+
+// A Vote, BeginQuorumEpoch or EndQuorumEpoch request that is being answered.
+struct PendingBatch {
+  PeerReply reply;
+  HeaderAnswer answer;
+  size_t outstanding = 0;
+};
+
+// A session-less Fetch that is being answered.
+struct PendingFetch {
+  PeerReply reply;
+  FetchAnswer answer;
+  std::map<PartitionId, raft::Token> waiting;
+  size_t bytes_left = 0;
+  MonoTime deadline;
+};
+
+// Who waits for a token.
+struct WaitsInBatch {
+  uint64_t batch = 0;
+  // For a standard vote: whom it is for, and in which epoch.
+  std::optional<std::pair<ReplicaKey, Epoch>> vote;
+};
+struct WaitsInFetch {
+  uint64_t fetch = 0;
+};
+struct SessionKey {
+  NodeId node;
+  Lane lane;
+  friend bool operator<(const SessionKey& a, const SessionKey& b) {
+    return a.node != b.node ? a.node < b.node : a.lane < b.lane;
+  }
+};
+struct WaitsInSession {
+  SessionKey session;
+  uint64_t session_id = 0;
+};
+struct WaitsForAppend {
+  MonoTime deadline = kNever;
+  std::function<void(AppendResult)> done;
+};
+struct Waiter {
+  PartitionId partition;
+  std::variant<WaitsInBatch, WaitsInFetch, WaitsInSession, WaitsForAppend> kind;
+};
+
+// The follower's end of a session is with a replica key: a wiped disk is another peer.
+struct LinkKey {
+  ReplicaKey peer;
+  Lane lane;
+  friend bool operator<(const LinkKey& a, const LinkKey& b) {
+    return a.peer != b.peer ? a.peer < b.peer : a.lane < b.lane;
+  }
+};
+
+struct ShardState {
+  ShardState(const ShardConfig& shard_config, const ShardSeams& shard_seams,
+             Mailbox<MailboxItem>* own_mailbox)
+      : config(shard_config),
+        seams(shard_seams),
+        mailbox(*own_mailbox),
+        prng(shard_config.seed),
+        cache(shard_config.cache_bytes_max) {}
+
+  const ShardConfig config;
+  const ShardSeams seams;
+  Mailbox<MailboxItem>& mailbox;
+  Prng prng;
+  // Read once a round.
+  MonoTime now;
+
+  std::map<PartitionId, Partition> partitions;
+  // Replicas opened or born since the start; see RecoveredState::first_incarnation.
+  uint64_t replica_lives = 0;
+  std::set<std::pair<MonoTime, PartitionId>> timers;
+
+  // The writes of this round, and the number that they will carry if there are any.
+  storage::WriteSet round_writes;
+  uint64_t round_number = 1;
+  uint64_t durable_number = 0;
+  // The partitions whose log each unfinished write touches, and its appended bytes.
+  struct WriteInFlight {
+    uint64_t number = 0;
+    std::set<PartitionId> partitions;
+    size_t bytes = 0;
+  };
+  std::deque<WriteInFlight> writes_in_flight;
+  WriteInFlight round_in_flight;
+  size_t unsynced_bytes = 0;
+  DurableGate gate;
+  LogCache cache;
+
+  raft::Token last_token = 0;
+  std::map<raft::Token, Waiter> waiters;
+  std::set<std::pair<MonoTime, raft::Token>> append_deadlines;
+  std::map<uint64_t, PendingBatch> pending_batches;
+  std::map<uint64_t, PendingFetch> pending_fetches;
+  uint64_t last_pending = 0;
+
+  PeerOutbox outbox;
+  std::map<LinkKey, FollowerSession> follower_sessions;
+  uint64_t next_session_id = 1;
+  std::map<SessionKey, LeaderSession> leader_sessions;
+  // The newest session of each follower, so that a delayed opening cannot replace a newer one.
+  struct NewestSession {
+    PeerIdentity follower;
+    uint64_t session_id = 0;
+  };
+  std::map<SessionKey, NewestSession> newest_sessions;
+
+  // Partitions with parked reads, and the earliest deadline among them.
+  std::set<PartitionId> reading;
+  std::optional<std::function<void()>> shutdown_done;
+
+  Partition* Find(PartitionId partition) {
+    const auto found = partitions.find(partition);
+    return found == partitions.end() ? nullptr : &found->second;
+  }
+};
+
+// --- effects.cc ---
+
+// What a step may need beside its event.
+struct StepInput {
+  const BatchDraft* draft = nullptr;
+  const std::vector<RecordBatch>* fetched = nullptr;
+};
+// Steps the replica and carries out what it asks for.
+void StepPartition(ShardState& shard, Partition& partition, const raft::Event& event,
+                   const StepInput& input = {});
+// Starts the replica, once.
+void StartPartition(ShardState& shard, Partition& partition);
+// Runs `action` once write `number` is synced: now, if it is already.
+void AfterWrite(ShardState& shard, uint64_t number, DurableGate::Item item);
+// A write number is synced.
+void OnWriteDurable(ShardState& shard, uint64_t number);
+raft::Token AddWaiter(ShardState& shard, Waiter waiter);
+std::optional<Waiter> TakeWaiter(ShardState& shard, raft::Token token);
+
+// --- peer_requests.cc ---
+
+void OnPeerRequest(ShardState& shard, PeerItem item);
+// Resolves one entry of a pending batch; the last one sends the answer.
+void ResolveBatchEntry(ShardState& shard, uint64_t batch, std::optional<HeaderEntry> entry);
+LaneResponse Respond(const ShardState& shard, LaneResponseBody body);
+
+// --- fetch_serving.cc ---
+
+void OnFetchBatch(ShardState& shard, const Envelope& envelope, FetchBatch batch, PeerReply reply);
+// A replica's answer to a Fetch may leave. `current` is false when its role incarnation has moved
+// on.
+void DeliverFetchAnswer(ShardState& shard, PartitionId partition, uint64_t incarnation,
+                        bool current, const raft::ReplyFetch& reply);
+void WithdrawFromLeaderSessions(ShardState& shard, const Partition& partition);
+void FlushFetchAnswers(ShardState& shard);
+MonoTime NextFetchDeadline(const ShardState& shard);
+
+// --- peer_sending.cc ---
+
+void SendToPeer(ShardState& shard, Partition& partition, const raft::Send& send);
+void WithdrawFromFollowerSession(ShardState& shard, Partition& partition);
+void FlushPeerRequests(ShardState& shard);
+
+// --- clients.cc ---
+
+void OnAppendCall(ShardState& shard, AppendCall call);
+void OnReadCall(ShardState& shard, ReadCall call);
+void OnDescribeCall(ShardState& shard, const DescribeCall& call);
+void OnResignCall(ShardState& shard, const ResignCall& call);
+// Looks at the parked reads of a partition again.
+void WakeReads(ShardState& shard, Partition& partition);
+void ExpireClients(ShardState& shard);
+MonoTime NextClientDeadline(const ShardState& shard);
+void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
+
+// --- lifecycle.cc ---
+
+void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered);
+void OnBirthCall(ShardState& shard, BirthCall call);
+void OnBuryCall(ShardState& shard, BuryCall call);
+void OnDiscoveryCall(ShardState& shard, const DiscoveryCall& call);
+void OnShutdownCall(ShardState& shard, ShutdownCall call);
+void OnResignAll(ShardState& shard);
+void CheckShutdown(ShardState& shard);
+
+// --- timers and the end of a round: flush.cc ---
+
+void Arm(ShardState& shard, Partition& partition, MonoTime deadline);
+void FireTimers(ShardState& shard);
+void FlushRound(ShardState& shard);
+MonoTime NextDeadline(const ShardState& shard);
+
+}  // namespace quorum::shard
