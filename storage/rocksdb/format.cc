@@ -71,6 +71,7 @@ std::optional<StoreError> WriteFormat(const std::string& directory, const Format
   plan.identity.lanes = request.lanes;
   plan.initial_voters = request.initial_voters;
 
+  if (auto error = MakeDirectory(DatabasePath(directory))) return error;
   std::unique_ptr<RocksDatabase> database;
   if (auto error = RocksDatabase::Create(DatabasePath(directory), tuning, DieOf, &database)) {
     return error;

@@ -37,6 +37,8 @@ class FatalListener : public rocksdb::EventListener {
   explicit FatalListener(FatalHandler fatal) : fatal_(std::move(fatal)) {}
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    // A job that closing the database interrupted; the next opening does it anew.
+    if (error->IsShutdownInProgress()) return;
     fatal_(DamageError(kIoError, absl::StrCat("The database failed in the background (reason ",
                                               static_cast<int>(reason), "): ", error->ToString())));
   }

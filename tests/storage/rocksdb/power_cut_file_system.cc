@@ -36,12 +36,12 @@ class TrackedFile : public rocksdb::FSWritableFileOwnerWrapper {
 
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
                          rocksdb::IODebugContext* debug) override {
-    if (owner_.SyncFails(path_)) return rocksdb::IOStatus::IOError("injected sync failure");
+    if (owner_.SyncFails(path_)) return rocksdb::IOStatus::NoSpace("injected sync failure");
     return Counted(FSWritableFileOwnerWrapper::Sync(options, debug));
   }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
                           rocksdb::IODebugContext* debug) override {
-    if (owner_.SyncFails(path_)) return rocksdb::IOStatus::IOError("injected sync failure");
+    if (owner_.SyncFails(path_)) return rocksdb::IOStatus::NoSpace("injected sync failure");
     return Counted(FSWritableFileOwnerWrapper::Fsync(options, debug));
   }
 

@@ -34,11 +34,11 @@ class RocksStoreTest : public ::testing::Test {
 
   // Waits until the floor has caught up with the database.
   void AwaitFloor(uint64_t number) {
-    std::unique_ptr<AckedFloor> floor;
-    do {
-      std::this_thread::yield();
-      ASSERT_FALSE(AckedFloor::Open(FloorPath(directory_), &floor).has_value());
-    } while (floor->number() < number);
+    EXPECT_TRUE(AwaitTrue([this, number] {
+      std::unique_ptr<AckedFloor> floor;
+      return !AckedFloor::Open(FloorPath(directory_), &floor).has_value() &&
+             floor->number() >= number;
+    }));
   }
 
   const std::string directory_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "service/base/check.h"
+#include "service/base/mutex.h"
 
 namespace quorum::storage {
 namespace {
@@ -29,6 +30,18 @@ int64_t SteadyClock::WallTimeMs() const { return 0; }
 const Clock* RealClock() {
   static const SteadyClock clock;
   return &clock;
+}
+
+bool AwaitTrue(const std::function<bool()>& condition) {
+  const MonoTime give_up = RealClock()->Now() + std::chrono::seconds(30);
+  Mutex mutex;
+  CondVar never;
+  while (!condition()) {
+    if (RealClock()->Now() > give_up) return false;
+    MutexLock lock(&mutex);
+    never.WaitFor(&mutex, std::chrono::milliseconds(5));
+  }
+  return true;
 }
 
 std::string FreshPath(const std::string& name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ class SteadyClock : public Clock {
 };
 
 const Clock* RealClock();
+
+// Asks again and again, for 30 seconds at most. False when it was never true.
+bool AwaitTrue(const std::function<bool()>& condition);
 
 // A directory of its own below the test's temporary one; it does not exist yet.
 std::string FreshPath(const std::string& name);
