@@ -88,7 +88,8 @@ void Expire(State& state, Follower& role, StepContext& context) {
 
 void Expire(State& state, Resigned& role, StepContext& context) {
   if (state.shutting_down || role.election_deadline > context.now) return;
-  BecomeUnattached(state, Next(state.election.epoch), "nobody took over", context);
+  const std::optional<Epoch> next = TakeNextEpoch(state, context);
+  if (next.has_value()) BecomeUnattached(state, *next, "nobody took over", context);
 }
 
 MonoTime RoleDeadline(const State& state, const Unattached& role) {

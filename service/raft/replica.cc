@@ -192,6 +192,7 @@ void Replica::Start(StepContext& context) {
   UpdateExposed(state_, context);
   if (IsSoleVoter(state_)) OnTimer(state_, TimerFired{}, context);
   Finish(context);
+  Arm(context);
 }
 
 void Replica::Step(const Event& event, StepContext& context) {
@@ -204,9 +205,11 @@ void Replica::Step(const Event& event, StepContext& context) {
   Finish(context);
   const char* wrong = CheckBasic(state_);
   if (wrong == nullptr && !Planted(Plant::kM10)) wrong = CheckDelta(before, state_);
-  if (wrong == nullptr) return;
-  QUORUM_BUG(wrong << " role=" << role() << ' ' << state_.election << " end=" << state_.log.end());
-  Quarantine(state_, wrong, context);
+  if (wrong != nullptr) {
+    QUORUM_BUG(wrong << " role=" << role() << ' ' << state_.election << " end=" << state_.log.end());
+    Quarantine(state_, wrong, context);
+  }
+  Arm(context);
 }
 
 void Replica::Dispatch(const Event& event, StepContext& context) {
@@ -248,6 +251,9 @@ void Replica::Finish(StepContext& context) {
   SendDueBegins(state_, context);
   SendDueNotices(state_, context);
   SendDueFetch(state_, context);
+}
+
+void Replica::Arm(StepContext& context) {
   const MonoTime deadline = NextDeadline(state_);
   if (deadline == state_.armed && deadline > context.now) return;
   state_.armed = deadline;

@@ -92,8 +92,10 @@ class Replica {
 
  private:
   void Dispatch(const Event& event, StepContext& context);
-  // Sends what has become due, keeps the invariants, arms the timer.
+  // Sends what has become due.
   void Finish(StepContext& context);
+  // Arms the timer for the next deadline when that is another one, or is due already.
+  void Arm(StepContext& context);
 
   State state_;
   std::optional<Duration> first_campaign_after_;

@@ -178,7 +178,9 @@ void BecomeProspective(State& state, const char* reason, StepContext& context) {
 }
 
 void BecomeCandidate(State& state, const char* reason, StepContext& context) {
-  const ElectionState next{Next(state.election.epoch), std::nullopt, state.self};
+  const std::optional<Epoch> epoch = TakeNextEpoch(state, context);
+  if (!epoch.has_value()) return;
+  const ElectionState next{*epoch, std::nullopt, state.self};
   Candidate role{Election(state.voters.Latest(), state.self, context.now),
                  DrawElectionDeadline(state, context)};
   TransitionTo(state, std::move(role), next, reason, context);
@@ -228,6 +230,13 @@ void RecordVote(State& state, const ReplicaKey& candidate, StepContext& context)
   } else {
     std::get<Prospective>(state.role).election_deadline = DrawElectionDeadline(state, context);
   }
+}
+
+std::optional<Epoch> TakeNextEpoch(State& state, StepContext& context) {
+  const Epoch next = Next(state.election.epoch);
+  if (next < kEpochLimit) return next;
+  Quarantine(state, "the epochs are used up", context);
+  return std::nullopt;
 }
 
 void Quarantine(State& state, const char* reason, StepContext& context) {

@@ -21,7 +21,8 @@ void BecomeFollower(State& state, Epoch epoch, const ReplicaKey& leader, const c
                     StepContext& context);
 // To Prospective in the same epoch. Only for voters.
 void BecomeProspective(State& state, const char* reason, StepContext& context);
-// From Prospective to Candidate in the next epoch, voting for itself.
+// From Prospective to Candidate in the next epoch, voting for itself. Quarantines when there is no
+// next epoch.
 void BecomeCandidate(State& state, const char* reason, StepContext& context);
 // From Candidate to Leader; appends the epoch's first record.
 void BecomeLeader(State& state, StepContext& context);
@@ -30,6 +31,10 @@ void BecomeResigned(State& state, const std::optional<ReplicaKey>& preferred, co
                     StepContext& context);
 // Gives the vote of the current epoch to `candidate`, in Unattached or Prospective.
 void RecordVote(State& state, const ReplicaKey& candidate, StepContext& context);
+
+// The epoch after the current one. Empty when that may not be adopted any more: the replica is
+// quarantined then, for no election can ever be won in it.
+std::optional<Epoch> TakeNextEpoch(State& state, StepContext& context);
 
 // Stops the replica for good: a peer contradicted what cannot be contradicted, or the data is
 // damaged.
