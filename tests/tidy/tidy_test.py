@@ -164,6 +164,10 @@ class TreeTest(unittest.TestCase):
         files["a/d.cc"] = ""
         self.assertEqual(self.run_tree(files), {("a/d.cc", "unlisted")})
 
+    def test_test_in_a_list_of_names_is_listed(self):
+        files = {"a/BUILD.bazel": 'for name in ["b_test", "c"]', "a/b_test.cc": "", "a/c.cc": ""}
+        self.assertEqual(self.run_tree(files), {("a/c.cc", "unlisted")})
+
     def test_exception_is_honoured_and_must_be_needed(self):
         files = {"BUILD.bazel": '"a.cc"', "a.cc": "std::mutex m;\n"}
         self.assertEqual(self.run_tree(files), {("a.cc", "lock")})
