@@ -29,6 +29,7 @@ bool Catalog::ApplyRecord(Offset offset, const PartitionPlan& plan) {
   if (found == partitions_.end()) {
     PartitionPlan created = plan;
     created.created_at = offset;
+    created.version = offset;
     partitions_.emplace(plan.id, std::move(created));
     return true;
   }
@@ -39,6 +40,7 @@ bool Catalog::ApplyRecord(Offset offset, const PartitionPlan& plan) {
   const Offset created_at = found->second.created_at;
   found->second = plan;
   found->second.created_at = created_at;
+  found->second.version = offset;
   return true;
 }
 

@@ -68,6 +68,8 @@ struct PartitionPlan {
   PartitionLife life = PartitionLife::kCreating;
   // The offset of the record that created the partition.
   Offset created_at;
+  // The offset of its newest record.
+  Offset version;
 };
 
 struct TopicDeletion {

@@ -1,114 +1,172 @@
-// What the transport may ask of this node's controller, and what the controller asks of the
-// transport. No gRPC, no protobuf: the transport turns these into quorum.v1 messages.
+// CatalogView and ControllerApi: the two interfaces through which the transport asks the catalog.
+// The view is this node's own copy, which may be behind; the controller changes the catalog, on the
+// node that leads `__metadata`.
 //
-// Every node runs a NodeController. On the leader of `__metadata` it is *the* controller; elsewhere
-// it follows the catalog and answers NOT_CONTROLLER to what changes it.
+// Thread: any, for every method. None blocks or calls gRPC. Completions run exactly once, on any
+// thread, perhaps before the method returns, and must return at once.
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "service/base/ids.h"
 #include "service/base/time.h"
-#include "service/controller/catalog.h"
+#include "service/shard/client_calls.h"
 
 namespace quorum::controller {
 
-// How a change of the catalog ended.
-enum class ChangeOutcome {
-  // Committed.
-  kDone,
-  // This node does not lead `__metadata`, or does not yet; nothing was done. Ask the leader named.
+// --- What this node's copy of the catalog says
+// ---------------------------------------------------------------------------------------------
+
+struct PartitionView {
+  // The replicas that shall be voters, the preferred leader first. Never empty.
+  std::vector<ReplicaKey> assignment;
+  // False while the first voter set is not committed in the partition's own log.
+  bool created = false;
+  // The catalog offset of the assignment.
+  Offset plan_version;
+};
+
+// Immutable once handed out.
+struct TopicView {
+  TopicId id;
+  std::string name;
+  // What each partition was created with.
+  uint32_t replica_count = 0;
+  // A topic of the system: `__metadata`, which every view knows, also before it has read anything.
+  bool internal = false;
+  // By index.
+  std::vector<PartitionView> partitions;
+};
+
+struct NodeEndpoint {
+  std::string listener;
+  std::string address;
+};
+
+// The process that registered last under a node id.
+struct NodeView {
+  ReplicaKey key;
+  Incarnation incarnation;
+  // Best first.
+  std::vector<NodeEndpoint> endpoints;
+  std::string software_version;
+  // Whether the controller hears from it; absent on every other node.
+  std::optional<bool> live;
+};
+
+struct CatalogCounts {
+  // Without the topics of the system.
+  uint32_t topics = 0;
+  uint32_t partitions = 0;
+};
+
+class CatalogView {
+ public:
+  virtual ~CatalogView() = default;
+
+  // Null when this copy has no such topic.
+  virtual std::shared_ptr<const TopicView> FindTopic(const std::string& name) const = 0;
+  virtual std::shared_ptr<const TopicView> FindTopic(TopicId id) const = 0;
+
+  // Up to `count` topics whose names are above `after`, by name; topics of the system included.
+  virtual std::vector<std::shared_ptr<const TopicView>> ListTopics(const std::string& after,
+                                                                   size_t count) const = 0;
+
+  // By node id.
+  virtual std::vector<NodeView> Nodes() const = 0;
+
+  virtual CatalogCounts Counts() const = 0;
+};
+
+// --- What only the controller does
+// ---------------------------------------------------------------------------------------------
+
+enum class ControllerError {
+  kNone,
+  // This node does not lead `__metadata`: nothing was done. The hint names who may.
   kNotController,
-  // Nothing was done: the request is wrong in itself. `message` says why.
-  kInvalid,
-  kTopicExists,
+  // A field is out of range; `message` says which. Nothing was done.
+  kInvalidRequest,
+  // `topic` is the one that exists.
+  kTopicAlreadyExists,
   kUnknownTopic,
-  // Fewer live nodes than replicas wanted.
+  // The topic belongs to the system.
+  kInternalTopic,
+  // `live_nodes` says how many there are.
   kNotEnoughNodes,
-  // A newer process of that node, or another live directory of it, has registered.
+  // A bound is reached; nothing was done.
+  kThrottled,
+  kShuttingDown,
+  // The change is perhaps committed: the deadline passed, or leadership was lost, after it was
+  // appended.
+  kOutcomeUnknown,
+  // Registration only.
   kFencedIncarnation,
   kDuplicateRegistration,
   kInconsistentLaneCount,
-  // The queue of changes is full; nothing was done.
-  kThrottled,
-  // Leadership was lost, or time was up, after the change entered the log: nobody can say.
-  kUnknown,
 };
 
-struct ChangeResult {
-  ChangeOutcome outcome = ChangeOutcome::kUnknown;
+struct ControllerResult {
+  ControllerError error = ControllerError::kNone;
+  // For people; empty when the error says it all.
   std::string message;
-  // The leader of `__metadata` and its epoch, as far as known.
-  std::optional<ReplicaKey> leader;
-  Epoch epoch;
-  // With kDone: where in the catalog the change stands, and the topic concerned.
-  Offset offset;
-  std::optional<Topic> topic;
+  // The leader of `__metadata`, as far as this node knows.
+  shard::LeaderHint hint;
+  // CreateTopic: the topic made, or the one in the way.
+  std::shared_ptr<const TopicView> topic;
+  // DeleteTopic: the topic that was deleted.
+  TopicId deleted;
+  // kNotEnoughNodes.
+  uint32_t live_nodes = 0;
+  // The offset of the committed record.
+  Offset catalog_offset;
 };
 
-using ChangeDone = std::function<void(ChangeResult)>;
+using ControllerDone = std::function<void(ControllerResult)>;
 
-struct CreateTopicCall {
+struct TopicCreation {
+  // Checked by the controller: 1 to 249 of [a-zA-Z0-9._-], not "." or "..", not beginning with
+  // "__".
   std::string name;
+  // Range [1, 10000].
   uint32_t partitions = 1;
-  uint32_t replicas = 1;
-  // Judge only; change nothing.
-  bool validate_only = false;
+  // At least 1. Absent: 3, or the number of live nodes where that is smaller.
+  std::optional<uint32_t> replicas;
   MonoTime deadline = kNever;
-  ChangeDone done;
 };
 
-struct DeleteTopicCall {
+struct TopicRemoval {
   std::string name;
+  // Only the topic of this id.
+  std::optional<TopicId> id;
   MonoTime deadline = kNever;
-  ChangeDone done;
 };
 
-struct RegisterBrokerCall {
-  Broker broker;
+struct BrokerRegistration {
+  ReplicaKey key;
+  Incarnation incarnation;
+  std::vector<NodeEndpoint> endpoints;
   uint32_t lane_count = 0;
+  std::string software_version;
   MonoTime deadline = kNever;
-  ChangeDone done;
 };
 
-// The controller of this node, as the transport sees it.
-//
-// Thread: any. Completions run on the controller's thread and must return at once.
 class ControllerApi {
  public:
   virtual ~ControllerApi() = default;
 
-  // Each answers kThrottled at once, on the calling thread, when the mailbox is full.
-  virtual void CreateTopic(CreateTopicCall call) = 0;
-  virtual void DeleteTopic(DeleteTopicCall call) = 0;
-  virtual void RegisterBroker(RegisterBrokerCall call) = 0;
-
-  // The catalog as far as this node has read it: immutable, soft, never null.
-  virtual std::shared_ptr<const Catalog> Snapshot() const = 0;
-};
-
-// The nodes as the controller sees them; implemented by the transport and by the simulator.
-//
-// Thread: called on the controller's thread; never blocks. `done` runs on any thread, exactly once.
-class ControllerLink {
- public:
-  virtual ~ControllerLink() = default;
-
-  // Sends RegisterBroker for this node to `leader`. No result: no answer in time.
-  virtual void Register(NodeId leader, const Broker& broker, Duration timeout,
-                        std::function<void(std::optional<ChangeResult>)> done) = 0;
-
-  // The catalog has changed: addresses of nodes may be new.
-  virtual void OnCatalog(const std::shared_ptr<const Catalog>& catalog) = 0;
-
-  // The catalog cannot be understood any more: this node stops acting on it. `reason` is for
-  // people.
-  virtual void OnCatalogFailure(const std::string& reason) = 0;
+  // Each is answered once its record is committed, at its deadline, or with the reason why nothing
+  // was done.
+  virtual void CreateTopic(TopicCreation creation, ControllerDone done) = 0;
+  virtual void DeleteTopic(TopicRemoval removal, ControllerDone done) = 0;
+  virtual void RegisterBroker(BrokerRegistration registration, ControllerDone done) = 0;
 };
 
 }  // namespace quorum::controller
