@@ -75,6 +75,8 @@ class Replica {
   // The largest watermark ever known: a lower bound worth storing.
   Offset committed() const { return state_.committed.value_or(Offset(0)); }
   Offset exposed() const { return state_.exposed; }
+  // True once the watermark comes from a leader of this process life, not from the disk.
+  bool watermark_named() const { return state_.watermark_named; }
   uint64_t incarnation() const { return state_.incarnation; }
   const std::optional<std::string>& quarantine() const { return state_.quarantine; }
   bool is_voter() const { return state_.IsVoter(); }

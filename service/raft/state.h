@@ -71,6 +71,9 @@ struct State {
   VoterSetHistory voters;
   // The largest watermark that this replica has known: what it may never truncate below.
   std::optional<Offset> committed;
+  // A leader has named its watermark since this process opened the replica, or this replica leads
+  // and has its own: `committed` is no stored bound any more.
+  bool watermark_named = false;
   // What readers have been shown.
   Offset exposed;
 

@@ -51,6 +51,7 @@ void UpdateWatermark(State& state, StepContext& context) {
   CHECK_LE(*candidate, state.log.end());
   const bool was_ready = leader->ready;
   leader->ready = true;
+  state.watermark_named = true;
   Commit(state, *candidate, "a majority holds it", context);
   if (!was_ready) {
     context.Emit(LeadershipChanged{state.election.epoch, state.election.leader, true});
@@ -65,6 +66,7 @@ void LearnWatermark(State& state, Offset high_watermark, StepContext& context) {
     Quarantine(state, "the leader's high watermark is below a known one", context);
     return;
   }
+  state.watermark_named = true;
   const Offset known = std::min(high_watermark, state.log.end());
   if (state.committed == known) return;
   Commit(state, known, "the leader says so", context);

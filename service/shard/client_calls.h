@@ -70,6 +70,8 @@ struct ReadResult {
   // What this replica may show: committed, and synced here.
   Offset exposed;
   std::optional<Offset> high_watermark;
+  // The watermark was named by a leader since this process opened the replica.
+  bool watermark_named = false;
   Offset log_start;
   Offset log_end;
   LeaderHint hint;
@@ -141,17 +143,20 @@ struct BirthCall {
   // This replica's place among the initial voters, in the order of the assignment: the first
   // campaigns at once, the others after their back-off. Absent: not an initial voter.
   std::optional<size_t> position;
-  // The catalog position that this birth acts on.
-  std::optional<Offset> catalog_position;
   std::function<void()> done;
 };
 
 // Ends a replica's life on this directory; its quorum state stays. Completed when that is synced.
 struct BuryCall {
   PartitionId partition;
-  std::optional<Offset> catalog_position;
   // The election state that the tombstone keeps.
   std::function<void(ElectionState)> done;
+};
+
+// Notes that the catalog has been acted on below `position`: every birth and burial that it asks
+// for is synced.
+struct CatalogPositionCall {
+  Offset position;
 };
 
 // Tells a replica who may know its leader.
@@ -170,6 +175,6 @@ struct ShutdownCall {
 struct ResignAllCall {};
 
 using ShardCall = std::variant<AppendCall, ReadCall, DescribeCall, ResignCall, BirthCall, BuryCall,
-                               DiscoveryCall, ShutdownCall, ResignAllCall>;
+                               CatalogPositionCall, DiscoveryCall, ShutdownCall, ResignAllCall>;
 
 }  // namespace quorum::shard

@@ -28,6 +28,7 @@ ReadResult StatusOf(const Partition& partition, Offset next) {
   result.next = next;
   result.exposed = partition.replica.exposed();
   result.high_watermark = partition.replica.high_watermark();
+  result.watermark_named = partition.replica.watermark_named();
   result.log_start = partition.replica.log().start();
   result.log_end = partition.replica.log().end();
   result.hint = HintOf(partition);
@@ -100,6 +101,17 @@ bool TryRead(ShardState& shard, const Partition& partition, const ReadCall& call
   if (!HasNews(partition, call) && shard.now < call.deadline) return false;
   call.done(StatusOf(partition, call.from));
   return true;
+}
+
+// What a session vouches for all its partitions at once has not reached the replica's own count.
+void NoteSession(const ShardState& shard, const Partition& partition,
+                 raft::ReplicaDescription* row) {
+  const auto found = shard.leader_sessions.find(SessionKey{row->key.id, partition.lane});
+  if (found == shard.leader_sessions.end() || found->second.follower().key != row->key) return;
+  const auto seen = found->second.LastSeen(partition.id, partition.replica.election().epoch);
+  if (!seen.has_value() || !row->last_fetch.has_value()) return;
+  row->last_fetch = std::max(*row->last_fetch, *seen);
+  if (row->log_end == partition.replica.log().end()) row->last_caught_up = row->last_fetch;
 }
 
 }  // namespace
@@ -201,6 +213,7 @@ void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
   description.voters = replica.voters().Latest();
   description.quarantine = replica.quarantine();
   description.replicas = replica.Describe(shard.now);
+  for (raft::ReplicaDescription& row : description.replicas) NoteSession(shard, *partition, &row);
   AfterWrite(shard, partition->election_write,
              DurableGate::Item{call.partition, 0,
                                [done = call.done, description = std::move(description)](bool) {

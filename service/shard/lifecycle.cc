@@ -57,12 +57,6 @@ void FailWaiters(ShardState& shard, Partition& partition) {
   shard.reading.erase(partition.id);
 }
 
-void AddCatalogPosition(ShardState& shard, const std::optional<Offset>& position) {
-  if (position.has_value()) {
-    shard.round_writes.writes.push_back(storage::PutCatalogPosition{*position});
-  }
-}
-
 }  // namespace
 
 void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered) {
@@ -84,7 +78,6 @@ void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered
 
 void OnBirthCall(ShardState& shard, BirthCall call) {
   if (shard.Find(call.partition) != nullptr) {
-    AddCatalogPosition(shard, call.catalog_position);
     call.done();
     return;
   }
@@ -94,7 +87,6 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
   birth.election = call.election;
   shard.round_writes.writes.push_back(std::move(birth));
   shard.round_writes.exact_floor = true;
-  AddCatalogPosition(shard, call.catalog_position);
   raft::RecoveredState state;
   state.election = call.election;
   const size_t voters = call.initial_voters.has_value() ? call.initial_voters->size() : 0;
@@ -113,7 +105,6 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
 void OnBuryCall(ShardState& shard, BuryCall call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
-    AddCatalogPosition(shard, call.catalog_position);
     call.done(ElectionState{});
     return;
   }
@@ -127,10 +118,13 @@ void OnBuryCall(ShardState& shard, BuryCall call) {
   shard.seams.observer.OnReplicas(shard.partitions.size());
   shard.round_writes.writes.push_back(storage::BuryReplica{call.partition});
   shard.round_writes.exact_floor = true;
-  AddCatalogPosition(shard, call.catalog_position);
   AfterWrite(shard, shard.round_number,
              DurableGate::Item{call.partition, 0,
                                [done = std::move(call.done), election](bool) { done(election); }});
+}
+
+void OnCatalogPositionCall(ShardState& shard, const CatalogPositionCall& call) {
+  shard.round_writes.writes.push_back(storage::PutCatalogPosition{call.position});
 }
 
 void OnDiscoveryCall(ShardState& shard, const DiscoveryCall& call) {

@@ -21,6 +21,7 @@ void OnCall(ShardState& shard, ShardCall call) {
                  [&](ResignCall& c) { OnResignCall(shard, c); },
                  [&](BirthCall& c) { OnBirthCall(shard, std::move(c)); },
                  [&](BuryCall& c) { OnBuryCall(shard, std::move(c)); },
+                 [&](CatalogPositionCall& c) { OnCatalogPositionCall(shard, c); },
                  [&](DiscoveryCall& c) { OnDiscoveryCall(shard, c); },
                  [&](ShutdownCall& c) { OnShutdownCall(shard, std::move(c)); },
                  [&](ResignAllCall&) { OnResignAll(shard); },

@@ -258,6 +258,7 @@ void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
 void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered);
 void OnBirthCall(ShardState& shard, BirthCall call);
 void OnBuryCall(ShardState& shard, BuryCall call);
+void OnCatalogPositionCall(ShardState& shard, const CatalogPositionCall& call);
 void OnDiscoveryCall(ShardState& shard, const DiscoveryCall& call);
 void OnShutdownCall(ShardState& shard, ShutdownCall call);
 void OnResignAll(ShardState& shard);
