@@ -22,6 +22,7 @@
 #include "storage/layout/recover.h"
 #include "storage/layout/store_error.h"
 #include "storage/rocksdb/data_directory.h"
+#include "storage/rocksdb/read_only_store.h"
 #include "storage/rocksdb/rocks_database.h"
 #include "storage/rocksdb/rocks_log_reader.h"
 #include "storage/rocksdb/rocks_log_writer.h"
@@ -67,34 +68,6 @@ class RocksStore {
   std::unique_ptr<RocksDatabase> database_;
   std::unique_ptr<RocksLogWriter> writer_;
   std::unique_ptr<RocksLogReader> reader_;
-};
-
-// A data directory, locked and open for reading only: what RocksStore::Open looks at first, and
-// what `dump` and `verify` read.
-class ReadOnlyStore {
- public:
-  // Everything up to the database; says nothing about whose it is. The floor may be missing, see
-  // floor_error().
-  static std::optional<StoreError> Open(const std::string& directory, const RocksTuning& tuning,
-                                        std::unique_ptr<ReadOnlyStore>* store);
-
-  const RocksDatabase& database() const { return *database_; }
-  // Why there is no usable acked floor; CheckFloor returns it.
-  const std::optional<StoreError>& floor_error() const { return floor_error_; }
-  // BEHIND_ACKED_FLOOR when the database, whose newest write is `synced_number`, is behind it, and
-  // CORRUPT when the floor is that of another directory.
-  std::optional<StoreError> CheckFloor(const RecoveredImage& found) const;
-
-  // Closes the database, and hands the lock and the floor over.
-  void Release(std::unique_ptr<DirectoryLock>* lock, std::unique_ptr<AckedFloor>* floor);
-
- private:
-  ReadOnlyStore() = default;
-
-  std::unique_ptr<DirectoryLock> lock_;
-  std::unique_ptr<AckedFloor> floor_;
-  std::optional<StoreError> floor_error_;
-  std::unique_ptr<RocksDatabase> database_;
 };
 
 }  // namespace quorum::storage

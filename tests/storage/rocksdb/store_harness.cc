@@ -13,6 +13,7 @@
 
 #include "service/base/check.h"
 #include "service/base/mutex.h"
+#include "storage/layout/read_batches.h"
 
 namespace quorum::storage {
 namespace {
@@ -151,8 +152,13 @@ std::string NewestFile(const std::string& directory, const std::string& extensio
   return newest;
 }
 
-std::string Fingerprint(RocksStore* store, PartitionId partition) {
-  const RecoveredReplica* replica = FindReplica(store->recovered(), partition);
+namespace {
+
+using ReadLog = std::function<ReadResult(const ReadRequest&)>;
+
+std::string FingerprintWith(const RecoveredStore& recovered, PartitionId partition,
+                            const ReadLog& read) {
+  const RecoveredReplica* replica = FindReplica(recovered, partition);
   if (replica == nullptr) return "absent";
   if (replica->damage.has_value()) return "damaged";
   std::ostringstream text;
@@ -160,10 +166,26 @@ std::string Fingerprint(RocksStore* store, PartitionId partition) {
        << replica->log_end << " " << replica->high_watermark_bound << "\n";
   for (const auto& [epoch, start] : replica->leader_epochs) text << epoch << "@" << start << " ";
   text << replica->voters.Latest() << "\n";
-  const ReadResult batches = ReadAndWait(store, partition, replica->log_start, replica->log_end);
+  const ReadResult batches =
+      read({partition, replica->log_start, replica->log_end, size_t{1} << 30});
   if (!batches.ok()) return "damaged";
   for (const RecordBatch& batch : *batches) text << batch.bytes() << "\n";
   return text.str();
+}
+
+}  // namespace
+
+std::string Fingerprint(const Image& image, const RecoveredStore& recovered,
+                        PartitionId partition) {
+  return FingerprintWith(recovered, partition, [&image](const ReadRequest& request) {
+    return ReadBatches(image, request);
+  });
+}
+
+std::string Fingerprint(RocksStore* store, PartitionId partition) {
+  return FingerprintWith(store->recovered(), partition, [store](const ReadRequest& request) {
+    return ReadAndWait(store, request.partition, request.from, request.end);
+  });
 }
 
 }  // namespace quorum::storage

@@ -61,6 +61,7 @@ std::string NewestFile(const std::string& directory, const std::string& extensio
 
 // Everything that a store holds of one replica, records included; a replica that is damaged, or
 // whose log cannot be read, says "damaged".
+std::string Fingerprint(const Image& image, const RecoveredStore& recovered, PartitionId partition);
 std::string Fingerprint(RocksStore* store, PartitionId partition);
 
 }  // namespace quorum::storage
