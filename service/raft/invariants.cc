@@ -57,9 +57,9 @@ const char* CheckBasic(const State& state) {
 const char* CheckDelta(const Progression& before, const State& state) {
   if (state.election.epoch < before.election.epoch) return "the epoch fell";
   if (state.election.epoch == before.election.epoch) {
-    // A winner drops its own vote: that it names itself as leader says as much. It may have
-    // resigned in the same step.
-    const bool won = state.election.leader == state.self;
+    // A winner drops its own vote, for its name as leader says as much. It may have resigned in the
+    // same step.
+    const bool won = state.election.leader == state.self && before.election.voted == state.self;
     if (before.election.voted.has_value() && state.election.voted != before.election.voted &&
         !won) {
       return "the vote changed within its epoch";

@@ -72,6 +72,13 @@ void CheckLegal(const State& state, RoleKind to, const ElectionState& next) {
   if (NeedsVoter(to)) CHECK(state.IsVoter()) << to << " is for voters only";
 }
 
+// What is known of `epoch`, which is the current or a higher one, on entering it.
+ElectionState InEpoch(const State& state, Epoch epoch) {
+  CHECK_GE(epoch, state.election.epoch) << "the epoch of a replica never falls";
+  if (epoch == state.election.epoch) return state.election;
+  return ElectionState{epoch, std::nullopt, std::nullopt};
+}
+
 void Persist(State& state, const ElectionState& next, StepContext& context) {
   if (state.election == next) return;
   state.election = next;
@@ -153,8 +160,7 @@ bool Contradict(State& state, const char* reason, StepContext& context) {
 }  // namespace
 
 void BecomeUnattached(State& state, Epoch epoch, const char* reason, StepContext& context) {
-  ElectionState next = state.election;
-  if (epoch > state.election.epoch) next = ElectionState{epoch, std::nullopt, std::nullopt};
+  const ElectionState next = InEpoch(state, epoch);
   Unattached role{InheritedElectionDeadline(state, context)};
   TransitionTo(state, role, next, reason, context);
 }
@@ -162,8 +168,7 @@ void BecomeUnattached(State& state, Epoch epoch, const char* reason, StepContext
 void BecomeFollower(State& state, Epoch epoch, const ReplicaKey& leader, const char* reason,
                     StepContext& context) {
   CHECK(leader != state.self) << "a replica never follows itself";
-  ElectionState next = state.election;
-  if (epoch > state.election.epoch) next = ElectionState{epoch, std::nullopt, std::nullopt};
+  ElectionState next = InEpoch(state, epoch);
   next.leader = leader;
   Follower role;
   role.fetch_timeout = DrawFetchTimeout(state, context);
@@ -187,7 +192,10 @@ void BecomeCandidate(State& state, const char* reason, StepContext& context) {
 }
 
 void BecomeLeader(State& state, StepContext& context) {
-  const std::vector<ReplicaKey> granting = std::get<Candidate>(state.role).election.Granting();
+  CHECK(std::holds_alternative<Candidate>(state.role)) << KindOf(state.role);
+  const Election& election = std::get<Candidate>(state.role).election;
+  CHECK(election.IsWon()) << "a majority makes a leader";
+  const std::vector<ReplicaKey> granting = election.Granting();
   const Duration fetch_timeout = state.config.fetch_timeout;
   Leader role;
   role.epoch_start = state.log.end();
@@ -206,6 +214,7 @@ void BecomeLeader(State& state, StepContext& context) {
 
 void BecomeResigned(State& state, const std::optional<ReplicaKey>& preferred, const char* reason,
                     StepContext& context) {
+  CHECK(std::holds_alternative<Leader>(state.role)) << KindOf(state.role);
   const Leader& leader = std::get<Leader>(state.role);
   Resigned role;
   role.successors = SortSuccessors(state, leader, preferred);
