@@ -8,12 +8,25 @@
 
 namespace quorum::shard {
 
+void LogCache::Note(Tails::value_type* entry) {
+  Tail& tail = entry->second;
+  std::optional<uint64_t> arrival;
+  if (!tail.batches.empty() && tail.batches.front().batch.next_offset() <= tail.durable_end) {
+    arrival = tail.batches.front().arrival;
+  }
+  if (arrival == tail.evictable) return;
+  if (tail.evictable.has_value()) evictable_.erase({*tail.evictable, entry->first});
+  if (arrival.has_value()) evictable_.emplace(*arrival, entry->first);
+  tail.evictable = arrival;
+}
+
 void LogCache::Append(PartitionId partition, const RecordBatch& batch) {
-  Tail& tail = tails_[partition];
-  if (!tail.batches.empty()) CHECK_EQ(tail.batches.back().next_offset(), batch.base_offset());
-  tail.batches.push_back(batch);
+  auto& entry = *tails_.try_emplace(partition).first;
+  Tail& tail = entry.second;
+  if (!tail.batches.empty()) CHECK_EQ(tail.batches.back().batch.next_offset(), batch.base_offset());
+  tail.batches.push_back(Cached{batch, ++arrivals_});
   bytes_ += batch.size();
-  arrivals_.push_back(partition);
+  Note(&entry);
   Evict();
 }
 
@@ -21,43 +34,33 @@ void LogCache::TruncateTo(PartitionId partition, Offset end) {
   const auto found = tails_.find(partition);
   if (found == tails_.end()) return;
   Tail& tail = found->second;
-  while (!tail.batches.empty() && tail.batches.back().base_offset() >= end) {
-    bytes_ -= tail.batches.back().size();
+  while (!tail.batches.empty() && tail.batches.back().batch.base_offset() >= end) {
+    bytes_ -= tail.batches.back().batch.size();
     tail.batches.pop_back();
   }
   tail.durable_end = std::min(tail.durable_end, end);
+  Note(&*found);
 }
 
 void LogCache::SetDurable(PartitionId partition, Offset durable_end) {
   const auto found = tails_.find(partition);
   if (found == tails_.end()) return;
   found->second.durable_end = durable_end;
+  Note(&*found);
   Evict();
 }
 
 void LogCache::Drop(PartitionId partition) {
-  const auto found = tails_.find(partition);
-  if (found == tails_.end()) return;
-  for (const RecordBatch& batch : found->second.batches) bytes_ -= batch.size();
-  tails_.erase(found);
+  TruncateTo(partition, Offset(0));
+  tails_.erase(partition);
 }
 
-// Oldest arrival first. A pinned batch goes to the back of the queue, and one pass over the queue
-// is the bound: what cannot be evicted now is evicted once it is synced.
 void LogCache::Evict() {
-  size_t left = arrivals_.size();
-  while (bytes_ > bytes_max_ && left-- > 0) {
-    const PartitionId partition = arrivals_.front();
-    arrivals_.pop_front();
-    const auto found = tails_.find(partition);
-    if (found == tails_.end() || found->second.batches.empty()) continue;
-    Tail& tail = found->second;
-    if (tail.batches.front().next_offset() > tail.durable_end) {
-      arrivals_.push_back(partition);
-      continue;
-    }
-    bytes_ -= tail.batches.front().size();
-    tail.batches.pop_front();
+  while (bytes_ > bytes_max_ && !evictable_.empty()) {
+    auto& entry = *tails_.find(evictable_.begin()->second);
+    bytes_ -= entry.second.batches.front().batch.size();
+    entry.second.batches.pop_front();
+    Note(&entry);
   }
 }
 
@@ -65,25 +68,19 @@ std::optional<std::vector<RecordBatch>> LogCache::Read(PartitionId partition, Of
                                                        Offset end, size_t max_bytes) const {
   const auto found = tails_.find(partition);
   if (found == tails_.end()) return std::nullopt;
-  const std::deque<RecordBatch>& batches = found->second.batches;
-  if (batches.empty() || batches.front().base_offset() > from) return std::nullopt;
+  const std::deque<Cached>& batches = found->second.batches;
+  if (batches.empty() || batches.front().batch.base_offset() > from) return std::nullopt;
   auto next = std::upper_bound(
       batches.begin(), batches.end(), from,
-      [](Offset wanted, const RecordBatch& batch) { return wanted < batch.next_offset(); });
+      [](Offset wanted, const Cached& cached) { return wanted < cached.batch.next_offset(); });
   std::vector<RecordBatch> read;
   size_t bytes = 0;
-  for (; next != batches.end() && next->base_offset() < end; ++next) {
-    if (!read.empty() && bytes + next->size() > max_bytes) break;
-    bytes += next->size();
-    read.push_back(*next);
+  for (; next != batches.end() && next->batch.base_offset() < end; ++next) {
+    if (!read.empty() && bytes + next->batch.size() > max_bytes) break;
+    bytes += next->batch.size();
+    read.push_back(next->batch);
   }
   return read;
-}
-
-std::optional<Offset> LogCache::FirstOffset(PartitionId partition) const {
-  const auto found = tails_.find(partition);
-  if (found == tails_.end() || found->second.batches.empty()) return std::nullopt;
-  return found->second.batches.front().base_offset();
 }
 
 }  // namespace quorum::shard

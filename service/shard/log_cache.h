@@ -4,16 +4,20 @@
 //
 // Guarantees:
 //   1. the batches of a partition are contiguous and end at its log end;
-//   2. no batch at or above the partition's durable end is evicted.
+//   2. no batch that reaches above the partition's durable end is evicted;
+//   3. while anything that is durable is cached, bytes() is at most the budget.
 //
 // Thread: the shard thread.
 
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "service/base/ids.h"
@@ -39,25 +43,33 @@ class LogCache {
   std::optional<std::vector<RecordBatch>> Read(PartitionId partition, Offset from, Offset end,
                                                size_t max_bytes) const;
 
-  // The first offset that the cache holds of the partition; empty when it holds nothing.
-  std::optional<Offset> FirstOffset(PartitionId partition) const;
-
   size_t bytes() const { return bytes_; }
 
  private:
-  struct Tail {
-    std::deque<RecordBatch> batches;
-    Offset durable_end;
+  struct Cached {
+    RecordBatch batch;
+    // Numbers the batches of all partitions in the order in which they came in.
+    uint64_t arrival = 0;
   };
+  struct Tail {
+    std::deque<Cached> batches;
+    Offset durable_end;
+    // The arrival under which it stands in evictable_, if it does.
+    std::optional<uint64_t> evictable;
+  };
+  using Tails = std::map<PartitionId, Tail>;
 
+  // Brings evictable_ up to date after the tail has changed.
+  void Note(Tails::value_type* entry);
+  // Oldest arrival first.
   void Evict();
 
   const size_t bytes_max_;
   size_t bytes_ = 0;
-  std::map<PartitionId, Tail> tails_;
-  // Partitions in the order in which their batches came in; one entry per batch, stale ones are
-  // skipped.
-  std::deque<PartitionId> arrivals_;
+  uint64_t arrivals_ = 0;
+  Tails tails_;
+  // The partitions whose first batch is durable, by its arrival.
+  std::set<std::pair<uint64_t, PartitionId>> evictable_;
 };
 
 }  // namespace quorum::shard
