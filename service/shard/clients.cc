@@ -114,6 +114,26 @@ void NoteSession(const ShardState& shard, const Partition& partition,
   if (row->log_end == partition.replica.log().end()) row->last_caught_up = row->last_fetch;
 }
 
+// Says nothing of the replica: its state may not be on disk yet.
+void RefuseRead(const ReadCall& call, raft::RaftError error) {
+  ReadResult result;
+  result.error = error;
+  result.next = call.from;
+  call.done(std::move(result));
+}
+
+// Looks at the parked reads again once the replica's role is on disk; once for all of them.
+void WakeReadsAfterWrite(ShardState& shard, Partition& partition) {
+  if (partition.reads_wake == partition.election_write) return;
+  partition.reads_wake = partition.election_write;
+  const PartitionId id = partition.id;
+  AfterWrite(shard, partition.election_write, DurableGate::Item{id, 0, [&shard, id](bool) {
+                                                                  Partition* again = shard.Find(id);
+                                                                  if (again != nullptr)
+                                                                    WakeReads(shard, *again);
+                                                                }});
+}
+
 }  // namespace
 
 void OnAppendCall(ShardState& shard, AppendCall call) {
@@ -124,9 +144,8 @@ void OnAppendCall(ShardState& shard, AppendCall call) {
   }
   if (shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {
     shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
-    AppendResult result = Refused(raft::RaftError::kThrottled);
-    result.hint = HintOf(*partition);
-    call.done(result);
+    // Without a hint, since what the replica knows of its leader may not be on disk yet.
+    call.done(Refused(raft::RaftError::kThrottled));
     return;
   }
   const raft::Token token =
@@ -154,36 +173,27 @@ void SettleAppend(ShardState& shard, raft::Token token, AppendResult result) {
 void OnReadCall(ShardState& shard, ReadCall call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
-    ReadResult result;
-    result.error = raft::RaftError::kUnknownTopicOrPartition;
-    result.next = call.from;
-    call.done(std::move(result));
+    RefuseRead(call, raft::RaftError::kUnknownTopicOrPartition);
     return;
   }
   // What a replica shows follows from its role; a role that is not on disk yet shows nothing.
-  if (partition->election_write > shard.durable_number ||
-      partition->reads.size() >= shard.config.parked_reads_max ||
-      !TryRead(shard, *partition, call)) {
-    if (partition->reads.size() >= shard.config.parked_reads_max) {
-      ReadResult result = StatusOf(*partition, call.from);
-      result.error = raft::RaftError::kThrottled;
-      call.done(std::move(result));
-      return;
-    }
-    shard.reading.insert(partition->id);
-    const PartitionId id = partition->id;
-    partition->reads.push_back(std::move(call));
-    AfterWrite(shard, partition->election_write, DurableGate::Item{id, 0, [&shard, id](bool) {
-                                                                     Partition* again =
-                                                                         shard.Find(id);
-                                                                     if (again != nullptr)
-                                                                       WakeReads(shard, *again);
-                                                                   }});
+  const bool may_show = partition->election_write <= shard.durable_number;
+  if (may_show && TryRead(shard, *partition, call)) return;
+  if (partition->reads.size() >= shard.config.parked_reads_max) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    RefuseRead(call, raft::RaftError::kThrottled);
+    return;
   }
+  partition->reads.push_back(std::move(call));
+  shard.reading.insert(partition->id);
+  if (!may_show) WakeReadsAfterWrite(shard, *partition);
 }
 
 void WakeReads(ShardState& shard, Partition& partition) {
-  if (partition.election_write > shard.durable_number) return;
+  if (partition.election_write > shard.durable_number) {
+    if (!partition.reads.empty()) WakeReadsAfterWrite(shard, partition);
+    return;
+  }
   std::vector<ReadCall> reads = std::move(partition.reads);
   partition.reads.clear();
   for (ReadCall& call : reads) {
@@ -228,12 +238,13 @@ void OnResignCall(ShardState& shard, const ResignCall& call) {
     return;
   }
   const LeaderHint hint = HintOf(*partition);
-  if (partition->replica.role() != raft::RoleKind::kLeader) {
-    call.done(raft::RaftError::kNotLeaderOrFollower, hint);
-    return;
-  }
-  StepPartition(shard, *partition, raft::ResignRequested{hint.epoch, call.preferred});
-  call.done(raft::RaftError::kNone, hint);
+  const bool leads = partition->replica.role() == raft::RoleKind::kLeader;
+  const raft::RaftError error =
+      leads ? raft::RaftError::kNone : raft::RaftError::kNotLeaderOrFollower;
+  if (leads) StepPartition(shard, *partition, raft::ResignRequested{hint.epoch, call.preferred});
+  AfterWrite(shard, partition->election_write,
+             DurableGate::Item{call.partition, 0,
+                               [done = call.done, error, hint](bool) { done(error, hint); }});
 }
 
 void ExpireClients(ShardState& shard) {

@@ -1,6 +1,7 @@
 // Fetch is served: the leader's ends of sessions, and single fetches without one.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,6 +15,9 @@ namespace quorum::shard {
 namespace {
 
 using Ready = LeaderSession::Ready;
+
+// A follower that waits for anything is heard of once in each fetch wait.
+constexpr Duration kSessionSilenceMax = std::chrono::minutes(5);
 
 void Send(const ShardState& shard, LeaderSession::Released released) {
   released.reply(Respond(shard, std::move(released.answer)));
@@ -47,11 +51,11 @@ void RefuseSession(const ShardState& shard, const SessionRequestPlace& place,
   reply(Respond(shard, std::move(answer)));
 }
 
-// Is the request meant for this very process life of this very replica key?
-bool IsForThisLife(const ShardState& shard, const Envelope& envelope, bool opening) {
+// Is the request meant for this very process life of this very replica key? A follower that has
+// had no answer yet cannot name the life; but a session is known to the life that opened it only.
+bool IsForThisLife(const ShardState& shard, const Envelope& envelope) {
   if (envelope.to.key != shard.config.self) return false;
-  if (!envelope.to.incarnation.has_value()) return opening;
-  return *envelope.to.incarnation == shard.config.incarnation;
+  return envelope.to.incarnation.value_or(shard.config.incarnation) == shard.config.incarnation;
 }
 
 // Why a request that opens a session is refused; kNone when it is not.
@@ -76,7 +80,7 @@ LeaderSession* FindSession(ShardState& shard, const Envelope& envelope,
   const SessionKey key{envelope.from.key.id, envelope.lane};
   const bool opening = place.request_number == 1;
   if (!envelope.from.incarnation.has_value() || place.session_id == 0 ||
-      !IsForThisLife(shard, envelope, opening)) {
+      !IsForThisLife(shard, envelope)) {
     RefuseSession(shard, place, reply, SessionError::kInvalidRequest);
     return nullptr;
   }
@@ -87,7 +91,8 @@ LeaderSession* FindSession(ShardState& shard, const Envelope& envelope,
       return nullptr;
     }
     EndSession(shard, key, SessionError::kSessionIdNotFound);
-    shard.newest_sessions[key] = ShardState::NewestSession{envelope.from, place.session_id};
+    shard.newest_sessions[key] =
+        ShardState::NewestSession{envelope.from, place.session_id, shard.now};
     return &shard.leader_sessions.emplace(key, LeaderSession(envelope.from, place.session_id))
                 .first->second;
   }
@@ -98,7 +103,20 @@ LeaderSession* FindSession(ShardState& shard, const Envelope& envelope,
     RefuseSession(shard, place, reply, SessionError::kSessionIdNotFound);
     return nullptr;
   }
+  shard.newest_sessions.at(key).heard_at = shard.now;
   return &found->second;
+}
+
+// Forgets the followers that have vanished. One that comes back opens another session.
+void ForgetSilentFollowers(ShardState& shard) {
+  std::vector<SessionKey> silent;
+  for (const auto& [key, newest] : shard.newest_sessions) {
+    if (shard.now - newest.heard_at > kSessionSilenceMax) silent.push_back(key);
+  }
+  for (const SessionKey& key : silent) {
+    EndSession(shard, key, SessionError::kSessionIdNotFound);
+    shard.newest_sessions.erase(key);
+  }
 }
 
 raft::FetchRequest MakeRequest(const Envelope& envelope, const FetchEntry& entry, bool anonymous,
@@ -184,6 +202,7 @@ void ExecuteSessionRequest(ShardState& shard, const Envelope& envelope, LeaderSe
 void OnSessionRequest(ShardState& shard, const Envelope& envelope, FetchBatch batch,
                       PeerReply reply) {
   const SessionRequestPlace place = *batch.session;
+  batch.max_bytes = std::min(batch.max_bytes, shard.config.fetch_bytes_max);
   LeaderSession* session = FindSession(shard, envelope, place, reply);
   if (session == nullptr) return;
   switch (session->Admit(place.request_number)) {
@@ -319,6 +338,25 @@ void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Re
   });
 }
 
+// Gives a session-less fetch its records, from the cache or from the disk.
+void ServeLooseFetch(ShardState& shard, const Waiter& waiter, const WaitsInFetch& waits,
+                     raft::Token token, Ready ready, const raft::ServeRecords& range,
+                     uint64_t incarnation) {
+  const auto pending = shard.pending_fetches.find(waits.fetch);
+  if (pending == shard.pending_fetches.end()) return;
+  const PendingFetch& fetch = pending->second;
+  auto cached = shard.cache.Read(waiter.partition, range.from, range.end, fetch.bytes_left);
+  if (cached.has_value()) {
+    ready.entry.batches = *std::move(cached);
+    HandOver(shard, waiter, token, std::move(ready));
+    return;
+  }
+  ready.range = range;
+  // Each of those that wait has its share, so that all of them together keep to the limit.
+  const size_t share = fetch.bytes_left / std::max<size_t>(1, fetch.waiting.size());
+  ReadFromDisk(shard, waiter, token, std::move(ready), incarnation, share);
+}
+
 }  // namespace
 
 void OnFetchBatch(ShardState& shard, const Envelope& envelope, FetchBatch batch, PeerReply reply) {
@@ -344,25 +382,13 @@ void DeliverFetchAnswer(ShardState& shard, PartitionId id, uint64_t incarnation,
     HandOver(shard, *waiter, reply.token, std::move(ready));
     return;
   }
-  const std::optional<Offset> first = shard.cache.FirstOffset(id);
-  const bool cached = first.has_value() && *first <= range->from;
-  const bool loose = std::holds_alternative<WaitsInFetch>(waiter->kind);
-  if (cached && loose) {
-    const uint64_t fetch = std::get<WaitsInFetch>(waiter->kind).fetch;
-    const auto pending = shard.pending_fetches.find(fetch);
-    if (pending == shard.pending_fetches.end()) return;
-    ready.entry.batches =
-        *shard.cache.Read(id, range->from, range->end, pending->second.bytes_left);
-    HandOver(shard, *waiter, reply.token, std::move(ready));
+  if (const auto* loose = std::get_if<WaitsInFetch>(&waiter->kind)) {
+    ServeLooseFetch(shard, *waiter, *loose, reply.token, std::move(ready), *range, incarnation);
     return;
   }
+  // The session reads them when an answer has room for them.
   ready.range = *range;
-  if (cached) {
-    HandOver(shard, *waiter, reply.token, std::move(ready));
-    return;
-  }
-  ReadFromDisk(shard, *waiter, reply.token, std::move(ready), incarnation,
-               shard.config.fetch_bytes_max);
+  HandOver(shard, *waiter, reply.token, std::move(ready));
 }
 
 void WithdrawFromLeaderSessions(ShardState& shard, const Partition& partition) {
@@ -372,6 +398,7 @@ void WithdrawFromLeaderSessions(ShardState& shard, const Partition& partition) {
 }
 
 void FlushFetchAnswers(ShardState& shard) {
+  ForgetSilentFollowers(shard);
   for (auto& [key, session] : shard.leader_sessions) {
     std::optional<LeaderSession::Released> released = session.Flush(shard.now, CacheReader(shard));
     for (LeaderSession::Uncached& uncached : session.TakeUncached()) {
@@ -379,7 +406,8 @@ void FlushFetchAnswers(ShardState& shard) {
       if (partition == nullptr) continue;
       const Waiter waiter{uncached.partition, WaitsInSession{key, session.session_id()}};
       ReadFromDisk(shard, waiter, uncached.token, std::move(uncached.ready),
-                   partition->replica.incarnation(), shard.config.fetch_bytes_max);
+                   partition->replica.incarnation(),
+                   shard.config.fetch_bytes_max / LeaderSession::kDiskReadsMax);
     }
     if (released.has_value()) Send(shard, *std::move(released));
   }

@@ -28,8 +28,6 @@ void FollowerSession::Name(const FetchEntry& position, const raft::Correlation& 
   entry.position = position;
   entries_.insert_or_assign(position.partition, std::move(entry));
   to_name_.insert(position.partition);
-  // Naming it with its new position takes the old claim back as well.
-  to_withdraw_.erase(position.partition);
 }
 
 void FollowerSession::Withdraw(PartitionId partition) {
@@ -58,29 +56,35 @@ std::optional<FetchBatch> FollowerSession::NextRequest() {
   }
   FetchBatch batch;
   batch.session = SessionRequestPlace{session_id_, ++last_request_, last_answer_, lane_count_};
-  while (!to_withdraw_.empty() && batch.entries.size() < entries_max_) {
-    FetchEntry withdrawal;
-    withdrawal.partition = *to_withdraw_.begin();
-    withdrawal.withdraw = true;
-    batch.entries.push_back(withdrawal);
-    to_withdraw_.erase(to_withdraw_.begin());
-  }
   while (!to_name_.empty() && batch.entries.size() < entries_max_) {
     Entry& entry = entries_.at(*to_name_.begin());
     entry.named_in = last_request_;
     batch.entries.push_back(entry.position);
+    // Its new position takes the old claim back as well.
+    to_withdraw_.erase(*to_name_.begin());
     to_name_.erase(to_name_.begin());
   }
+  // None of them may wait for a request that has room.
+  for (const PartitionId& partition : to_withdraw_) {
+    FetchEntry withdrawal;
+    withdrawal.partition = partition;
+    withdrawal.withdraw = true;
+    batch.entries.push_back(withdrawal);
+  }
+  to_withdraw_.clear();
   ++in_flight_;
   return batch;
 }
 
-bool FollowerSession::TakesAnswer(const LaneResponse& response, FetchAnswer* answer) const {
+bool FollowerSession::TakesAnswer(const SessionRequestPlace& place, const LaneResponse& response,
+                                  FetchAnswer* answer) const {
   const FetchAnswer* body = std::get_if<FetchAnswer>(&response.body);
   if (body == nullptr || !body->session.has_value()) return false;
-  const SessionAnswerPlace& place = *body->session;
-  if (place.error != SessionError::kNone || place.session_id != session_id_) return false;
-  if (place.answer_number <= last_answer_ || early_answers_.count(place.answer_number) > 0) {
+  const SessionAnswerPlace& answered = *body->session;
+  if (answered.error != SessionError::kNone || answered.session_id != session_id_) return false;
+  // What an answer vouches for depends on the request that it claims to answer.
+  if (answered.request_number != place.request_number) return false;
+  if (answered.answer_number <= last_answer_ || early_answers_.count(answered.answer_number) > 0) {
     return false;
   }
   if (!response.responder.incarnation.has_value()) return false;
@@ -98,7 +102,7 @@ std::vector<FollowerSession::Delivery> FollowerSession::OnAnswer(
   CHECK_GT(in_flight_, 0u);
   --in_flight_;
   FetchAnswer answer;
-  if (!response.has_value() || !TakesAnswer(*response, &answer)) return End();
+  if (!response.has_value() || !TakesAnswer(place, *response, &answer)) return End();
   leader_incarnation_ = response->responder.incarnation;
   const uint64_t number = answer.session->answer_number;
   early_answers_.emplace(number, std::move(answer));

@@ -5,17 +5,14 @@
 //
 // Rules that keep it safe:
 //   1. absence is a claim, so a replica that changes role or epoch, is quarantined or closed is
-//   withdrawn
-//      by name in the very next request;
+//      withdrawn, or named anew, in the very next request, however full that is;
 //   2. an answer is taken for an entry only if it answers a request at or after the one that named
-//   it, and
-//      answers are taken in the order in which they were sent;
+//      it, and answers are taken in the order in which they were sent;
 //   3. an answer vouches for the leader only to entries that wait, were not withdrawn by the
-//   leader, and
-//      were named in a request that it, or an earlier answer, has answered;
+//      leader, and were named in a request that it, or an earlier answer, has answered;
 //   4. any error, time-out, gap or change of the leader's incarnation ends the session: every
-//   waiting entry
-//      is failed, and the next request opens another session and names what is named anew.
+//      waiting entry is failed, and the next request opens another session and names what is named
+//      anew.
 //
 // At most two requests are out: the second takes over the entries of a parked first one.
 //
@@ -48,7 +45,7 @@ class FollowerSession {
   };
 
   // `next_session_id` is shared by all sessions of the shard, so that ids rise within an
-  // incarnation.
+  // incarnation. A request names `entries_max` entries at most; withdrawals are not counted.
   FollowerSession(uint64_t* next_session_id, uint32_t lane_count, size_t entries_max);
 
   // The replica's Fetch is to be sent. Replaces what the session said of the partition.
@@ -72,6 +69,7 @@ class FollowerSession {
   const std::optional<Incarnation>& leader_incarnation() const { return leader_incarnation_; }
   bool open() const { return session_id_ != 0; }
   size_t entry_count() const { return entries_.size(); }
+  // Nothing is said, due or out: the session may be forgotten.
   bool idle() const { return entries_.empty() && to_withdraw_.empty() && in_flight_ == 0; }
 
  private:
@@ -86,7 +84,8 @@ class FollowerSession {
   };
 
   bool HasWork() const;
-  bool TakesAnswer(const LaneResponse& response, FetchAnswer* answer) const;
+  bool TakesAnswer(const SessionRequestPlace& place, const LaneResponse& response,
+                   FetchAnswer* answer) const;
   void Deliver(const FetchAnswer& answer, MonoTime now, std::vector<Delivery>* deliveries);
   void DeliverEntry(const FetchAnswerEntry& answered, uint64_t request_number,
                     std::vector<Delivery>* deliveries);

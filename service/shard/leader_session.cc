@@ -54,7 +54,7 @@ std::optional<LeaderSession::Released> LeaderSession::Execute(const FetchBatch& 
                                                               const ReadCache& read_cache) {
   CHECK_EQ(batch.session->request_number, executed_request_ + 1);
   std::optional<Released> released;
-  if (parked_.has_value()) released = AnswerParked(read_cache);
+  if (parked_.has_value()) released = AnswerParked(GatherReady(read_cache));
   executed_request_ = batch.session->request_number;
   executed_at_ = now;
   parked_ = Parked{executed_request_, batch.max_bytes, deadline, std::move(reply)};
@@ -70,6 +70,7 @@ std::optional<raft::Token> LeaderSession::Await(PartitionId partition, Epoch epo
 
 std::optional<raft::Token> LeaderSession::Remove(PartitionId partition) {
   ready_.erase(partition);
+  from_disk_.erase(partition);
   const auto found = entries_.find(partition);
   if (found == entries_.end()) return std::nullopt;
   const Entry entry = found->second;
@@ -112,51 +113,68 @@ void LeaderSession::Withdraw(PartitionId partition) {
 std::optional<LeaderSession::Released> LeaderSession::Flush(MonoTime now,
                                                             const ReadCache& read_cache) {
   if (!parked_.has_value()) return std::nullopt;
-  if (ready_.empty() && now < parked_->deadline) return std::nullopt;
-  return AnswerParked(read_cache);
+  std::vector<FetchAnswerEntry> entries = GatherReady(read_cache);
+  if (entries.empty() && now < parked_->deadline) return std::nullopt;
+  return AnswerParked(std::move(entries));
 }
 
-LeaderSession::Released LeaderSession::AnswerParked(const ReadCache& read_cache) {
+LeaderSession::Released LeaderSession::AnswerParked(std::vector<FetchAnswerEntry> entries) {
   Released released;
   released.reply = std::move(parked_->reply);
-  size_t budget = parked_->max_bytes;
-  // Once round, from where the last answer stopped.
-  std::vector<PartitionId> order;
-  order.reserve(ready_.size());
-  const auto middle = ready_.lower_bound(gather_from_);
-  for (auto it = middle; it != ready_.end(); ++it) order.push_back(it->first);
-  for (auto it = ready_.begin(); it != middle; ++it) order.push_back(it->first);
-  for (const PartitionId& partition : order) {
-    if (Gather(partition, &ready_.at(partition), read_cache, &budget, &released.answer)) {
-      ready_.erase(partition);
-    } else {
-      gather_from_ = partition;
-      break;
-    }
-  }
+  released.answer.entries = std::move(entries);
   released.answer.session =
       SessionAnswerPlace{session_id_, ++last_answer_, parked_->request_number, SessionError::kNone};
   parked_.reset();
   return released;
 }
 
-bool LeaderSession::Gather(PartitionId partition, Ready* ready, const ReadCache& read_cache,
-                           size_t* budget, FetchAnswer* answer) {
-  if (ready->range.has_value()) {
-    if (*budget == 0) return false;
-    auto batches = read_cache(partition, *ready->range, *budget);
-    if (!batches.has_value()) {
-      Entry& entry = entries_.at(partition);
-      entry.waiting = true;
-      uncached_.push_back(Uncached{partition, entry.token, *ready});
-      return true;
+std::vector<FetchAnswerEntry> LeaderSession::GatherReady(const ReadCache& read_cache) {
+  Gathering gathering;
+  gathering.bytes_left = parked_->max_bytes;
+  // Once round, from where the last answer was full.
+  std::vector<PartitionId> order;
+  order.reserve(ready_.size());
+  const auto middle = ready_.lower_bound(gather_from_);
+  for (auto it = middle; it != ready_.end(); ++it) order.push_back(it->first);
+  for (auto it = ready_.begin(); it != middle; ++it) order.push_back(it->first);
+  bool full = false;
+  for (const PartitionId& partition : order) {
+    if (Gather(partition, &ready_.at(partition), read_cache, &gathering)) {
+      ready_.erase(partition);
+    } else if (!std::exchange(full, true)) {
+      gather_from_ = partition;
     }
-    ready->entry.batches = *std::move(batches);
+  }
+  return std::move(gathering.entries);
+}
+
+bool LeaderSession::Gather(PartitionId partition, Ready* ready, const ReadCache& read_cache,
+                           Gathering* gathering) {
+  std::vector<RecordBatch>& batches = ready->entry.batches;
+  if (ready->range.has_value()) {
+    if (gathering->has_records && gathering->bytes_left == 0) return false;
+    auto cached = read_cache(partition, *ready->range, gathering->bytes_left);
+    if (!cached.has_value()) return ReadLater(partition, *ready);
+    batches = *std::move(cached);
   }
   size_t bytes = 0;
-  for (const RecordBatch& batch : ready->entry.batches) bytes += batch.size();
-  *budget -= std::min(*budget, bytes);
-  answer->entries.push_back(std::move(ready->entry));
+  for (const RecordBatch& batch : batches) bytes += batch.size();
+  const bool fits = bytes <= gathering->bytes_left || ready->range.has_value();
+  if (!fits && gathering->has_records) return false;
+  gathering->bytes_left -= std::min(gathering->bytes_left, bytes);
+  gathering->has_records = gathering->has_records || !batches.empty();
+  gathering->entries.push_back(std::move(ready->entry));
+  // A withdrawal does not end a read.
+  if (!entries_.at(partition).waiting) from_disk_.erase(partition);
+  return true;
+}
+
+bool LeaderSession::ReadLater(PartitionId partition, const Ready& ready) {
+  if (from_disk_.size() >= kDiskReadsMax) return false;
+  from_disk_.insert(partition);
+  Entry& entry = entries_.at(partition);
+  entry.waiting = true;
+  uncached_.push_back(Uncached{partition, entry.token, ready});
   return true;
 }
 
@@ -190,6 +208,7 @@ LeaderSession::Ending LeaderSession::End(SessionError error) {
   entries_.clear();
   ready_.clear();
   uncached_.clear();
+  from_disk_.clear();
   return ending;
 }
 

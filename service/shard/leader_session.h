@@ -4,14 +4,13 @@
 //
 // Rules that keep it safe:
 //   1. requests are executed in the order of their numbers; one that is early by one is held, every
-//   other
-//      gap or repeat ends the session;
+//      other gap or repeat ends the session;
 //   2. an executed request renews the liveness of every entry of that epoch that is not withdrawn;
-//   it never
-//      changes an offset;
-//   3. a replica that stops leading is withdrawn by name in the next answer, before anything that
-//   depends
-//      on its new state may leave.
+//      it never changes an offset;
+//   3. a replica that stops leading is withdrawn by name in the next answer, however full that is,
+//      before anything that depends on its new state may leave;
+//   4. an answer holds at most the bytes of records that its request asked for and the rest of one
+//      batch, but always one partition's records when any are ready.
 //
 // The session decides nothing about a partition: the shard steps replicas and brings their answers
 // here.
@@ -25,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +41,10 @@ namespace quorum::shard {
 
 class LeaderSession {
  public:
+  // Partitions whose records are read from the disk for one session, or were and have not been
+  // sent.
+  static constexpr size_t kDiskReadsMax = 8;
+
   // What may be done with a request.
   enum class Admission {
     kExecute,
@@ -94,7 +98,8 @@ class LeaderSession {
   // The replica has left its role or epoch.
   void Withdraw(PartitionId partition);
 
-  // The answer of the request that is out, when something is ready or its wait is over.
+  // The answer of the request that is out, when it has something to say or its wait is over. Call
+  // TakeUncached afterwards.
   std::optional<Released> Flush(MonoTime now, const ReadCache& read_cache);
   // When Flush has to be called at the latest; kNever when no request is out.
   MonoTime deadline() const { return parked_.has_value() ? parked_->deadline : kNever; }
@@ -134,10 +139,21 @@ class LeaderSession {
     PeerReply reply;
   };
 
-  Released AnswerParked(const ReadCache& read_cache);
-  // Moves one ready answer into `answer` if the budget allows.
-  bool Gather(PartitionId partition, Ready* ready, const ReadCache& read_cache, size_t* budget,
-              FetchAnswer* answer);
+  // An answer while it is filled.
+  struct Gathering {
+    size_t bytes_left = 0;
+    bool has_records = false;
+    std::vector<FetchAnswerEntry> entries;
+  };
+
+  std::vector<FetchAnswerEntry> GatherReady(const ReadCache& read_cache);
+  // Takes one ready answer, into `gathering` or to be read from the disk. False when it has to wait
+  // for another answer.
+  bool Gather(PartitionId partition, Ready* ready, const ReadCache& read_cache,
+              Gathering* gathering);
+  // Hands a ready answer out to be read from the disk. False when too many are.
+  bool ReadLater(PartitionId partition, const Ready& ready);
+  Released AnswerParked(std::vector<FetchAnswerEntry> entries);
 
   const PeerIdentity follower_;
   const uint64_t session_id_;
@@ -147,6 +163,8 @@ class LeaderSession {
   std::map<PartitionId, Entry> entries_;
   std::map<PartitionId, Ready> ready_;
   std::vector<Uncached> uncached_;
+  // Bounded by kDiskReadsMax.
+  std::set<PartitionId> from_disk_;
   // Where the next answer begins to gather, so that no partition starves behind a full answer.
   PartitionId gather_from_;
   std::optional<Parked> parked_;

@@ -77,8 +77,12 @@ void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered
 }
 
 void OnBirthCall(ShardState& shard, BirthCall call) {
-  if (shard.Find(call.partition) != nullptr) {
-    call.done();
+  const Partition* open = shard.Find(call.partition);
+  if (open != nullptr) {
+    // Its birth may still be on its way to the disk, with the election state that it started from.
+    AfterWrite(
+        shard, open->election_write,
+        DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) { done(); }});
     return;
   }
   storage::BirthReplica birth;
@@ -98,6 +102,7 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
   Partition& partition = AddPartition(shard, call.partition, std::move(state));
   StartPartition(shard, partition);
   StepPartition(shard, partition, raft::DiscoveryPeers{std::move(call.discovery_peers)});
+  if (shard.shutdown_done.has_value()) StepPartition(shard, partition, raft::ShutdownRequested{});
   AfterWrite(shard, shard.round_number,
              DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) { done(); }});
 }

@@ -1,5 +1,6 @@
 // This node's own requests go out, and their answers come back to the replicas that asked.
 
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -215,10 +216,13 @@ void WithdrawFromFollowerSession(ShardState& shard, Partition& partition) {
 
 void FlushPeerRequests(ShardState& shard) {
   for (PeerOutbox::Batch& batch : shard.outbox.Take()) SendBatch(shard, std::move(batch));
-  for (auto& [link, session] : shard.follower_sessions) {
+  for (auto link = shard.follower_sessions.begin(); link != shard.follower_sessions.end();) {
+    FollowerSession& session = link->second;
     while (std::optional<FetchBatch> batch = session.NextRequest()) {
-      SendFetch(shard, link, session, *std::move(batch));
+      SendFetch(shard, link->first, session, *std::move(batch));
     }
+    // With nobody that it leads here, a peer is forgotten.
+    link = session.idle() ? shard.follower_sessions.erase(link) : std::next(link);
   }
 }
 

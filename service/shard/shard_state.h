@@ -77,6 +77,8 @@ struct Partition {
   std::optional<ReplicaKey> fetch_peer;
   // Reads that wait. Bounded by ShardConfig::parked_reads_max.
   std::vector<ReadCall> reads;
+  // The write after which they are looked at again; 0 for none.
+  uint64_t reads_wake = 0;
 };
 
 // A Vote, BeginQuorumEpoch or EndQuorumEpoch request that is being answered.
@@ -181,10 +183,12 @@ struct ShardState {
   std::map<LinkKey, FollowerSession> follower_sessions;
   uint64_t next_session_id = 1;
   std::map<SessionKey, LeaderSession> leader_sessions;
-  // The newest session of each follower, so that a delayed opening cannot replace a newer one.
+  // The newest session of each follower, so that a delayed opening cannot replace a newer one. A
+  // follower that has been silent for minutes is forgotten, and its session with it.
   struct NewestSession {
     PeerIdentity follower;
     uint64_t session_id = 0;
+    MonoTime heard_at;
   };
   std::map<SessionKey, NewestSession> newest_sessions;
 
