@@ -1,6 +1,6 @@
-// Mailbox: the queue through which other threads reach one that owns everything else. Bounded for foreign
-// work, so that overload is refused at the door; unbounded for completions of work that the owner itself
-// started, whose number it bounds already.
+// Mailbox: the queue through which other threads reach one that owns everything else. Bounded for
+// foreign work, so that overload is refused at the door; unbounded for completions of work that the
+// owner itself started, whose number it bounds already.
 //
 // Thread: Post, PostOwn: any. Drain, Wait: the owner.
 

@@ -1,6 +1,7 @@
 // Planted bugs: the test of the tests (reliability.md 6.4). The testing flavour of core, shard and
-// storage, built with QUORUM_PLANTS, holds them all and switches one on at run time; the simulator must
-// then find it. In the release flavour Planted() is a constant false and no trace of a plant is left.
+// storage, built with QUORUM_PLANTS, holds them all and switches one on at run time; the simulator
+// must then find it. In the release flavour Planted() is a constant false and no trace of a plant
+// is left.
 //
 // Thread: SetPlant before any other thread starts; Planted from anywhere.
 

@@ -1,8 +1,9 @@
-// ControllerLink: how a node's controller reaches the controller of the cluster, and what it tells the
-// transport of its own accord. Implemented over gRPC in production, by the simulated network in tests/sim.
+// ControllerLink: how a node's controller reaches the controller of the cluster, and what it tells
+// the transport of its own accord. Implemented over gRPC in production, by the simulated network in
+// tests/sim.
 //
-// Thread: called on the controller's thread; never blocks. `done` runs on any thread, exactly once, and
-// must return at once.
+// Thread: called on the controller's thread; never blocks. `done` runs on any thread, exactly once,
+// and must return at once.
 
 #pragma once
 
@@ -28,11 +29,12 @@ class ControllerLink {
   // A node has registered, with these addresses.
   virtual void OnNode(const NodeView& node) = 0;
 
-  // The catalog cannot be understood any more: this node stops acting on it. `reason` is for people.
+  // The catalog cannot be understood any more: this node stops acting on it. `reason` is for
+  // people.
   virtual void OnCatalogFailure(const std::string& reason) = 0;
 
-  // This process has been fenced: a newer one of the same directory, or another directory of the same node,
-  // is registered. It must end (exit 3).
+  // This process has been fenced: a newer one of the same directory, or another directory of the
+  // same node, is registered. It must end (exit 3).
   virtual void OnFenced(const std::string& reason) = 0;
 };
 

@@ -206,7 +206,8 @@ void Replica::Step(const Event& event, StepContext& context) {
   const char* wrong = CheckBasic(state_);
   if (wrong == nullptr && !Planted(Plant::kM10)) wrong = CheckDelta(before, state_);
   if (wrong != nullptr) {
-    QUORUM_BUG(wrong << " role=" << role() << ' ' << state_.election << " end=" << state_.log.end());
+    QUORUM_BUG(wrong << " role=" << role() << ' ' << state_.election
+                     << " end=" << state_.log.end());
     Quarantine(state_, wrong, context);
   }
   Arm(context);

@@ -37,11 +37,11 @@ struct RecoveredState {
   std::vector<std::pair<Epoch, Offset>> leader_epochs;
   VoterSetHistory voters;
   Offset high_watermark_bound;
-  // At birth only: how long the replica waits before it first campaigns. The catalog's assignment is the
-  // successor list of a new partition, so that its first replica leads without a race.
+  // At birth only: how long the replica waits before it first campaigns. The catalog's assignment
+  // is the successor list of a new partition, so that its first replica leads without a race.
   std::optional<Duration> first_campaign_after;
-  // Where the count of role incarnations begins: above that of every earlier life of the partition in this
-  // process, so that a late answer to one of those never passes for an answer to this one.
+  // Where the count of role incarnations begins: above that of every earlier life of the partition
+  // in this process, so that a late answer to one of those never passes for an answer to this one.
   uint64_t first_incarnation = 1;
 };
 
