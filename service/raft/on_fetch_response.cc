@@ -87,9 +87,12 @@ void Truncate(State& state, const OffsetAndEpoch& diverging, StepContext& contex
 
 void NoteContact(State& state, StepContext& context) {
   Follower& follower = std::get<Follower>(state.role);
-  follower.has_fetched = true;
-  follower.leader_resigned = false;
-  follower.fetch_deadline = RoundUp(context.now + follower.fetch_timeout, state.config.timer_grid);
+  // A leader that has resigned leads its epoch never again: it has sent this answer before.
+  if (!follower.leader_resigned) {
+    follower.has_fetched = true;
+    follower.fetch_deadline =
+        RoundUp(context.now + follower.fetch_timeout, state.config.timer_grid);
+  }
   state.fetch.failures = 0;
   state.fetch.ask_others = false;
   state.fetch.send_at = context.now;

@@ -187,5 +187,32 @@ TEST(ConformanceStartUp, C013_ObserverIsNeverCounted) {
   EXPECT_EQ(replica.high_watermark(), Offset(end));
 }
 
+// The assignment is the successor list of a new partition: its first replica leads without a race.
+TEST(ConformanceStartUp, BirthCampaignsInTheOrderOfTheAssignment) {
+  ReplicaHarness first;
+  first.Voters(3);
+  first.CampaignFirstAfter(Duration::zero());
+  first.Start();
+  EXPECT_LE(first.deadline(), first.now());
+  first.FireTimer();
+  EXPECT_EQ(first.role(), RoleKind::kProspective);
+
+  ReplicaHarness second;
+  second.Voters(3);
+  second.CampaignFirstAfter(Ms(250));
+  second.Start();
+  EXPECT_EQ(second.Until(second.deadline()), Ms(250));
+}
+
+TEST(ConformanceStartUp, BlankReplicaWithoutVotersWaitsForALeader) {
+  ReplicaHarness replica;
+  replica.CampaignFirstAfter(Duration::zero());
+  replica.Start();
+  replica.Advance(Ms(60'000));
+  EXPECT_EQ(replica.role(), RoleKind::kUnattached);
+  EXPECT_THAT(replica.Sent<raft::VoteRequest>(), IsEmpty());
+  EXPECT_TRUE(replica.RequestVote(2, Epoch(1), End(0, 0)).granted);
+}
+
 }  // namespace
 }  // namespace quorum::conformance

@@ -349,42 +349,5 @@ TEST(ElectionCases, Bug035_NothingIsGrantedOrAskedWhileTheWriteHangs) {
   EXPECT_THAT(candidate.Sent<raft::VoteRequest>(), IsEmpty());
 }
 
-TEST(ElectionCases, Bug080_NodesThatNameEachOtherAreNotAskedInALoop) {
-  ReplicaHarness observer(1, Key(9));
-  observer.Voters(3);
-  observer.Start();
-  const MonoTime end = observer.now() + Ms(5'000);
-  size_t answered = 0;
-  while (observer.now() < end) {
-    const auto sent = observer.Sent<raft::FetchRequest>();
-    if (sent.size() == answered) {
-      observer.Advance(Ms(10));
-      continue;
-    }
-    answered = sent.size();
-    raft::FetchResponse answer;
-    answer.header.error = RaftError::kNotLeaderOrFollower;
-    const bool second = sent.back().to == Key(2);
-    answer.header.epoch = second ? Epoch(6) : Epoch(5);
-    answer.header.leader = second ? Key(3) : Key(2);
-    observer.AnswerFetch(answer);
-  }
-  EXPECT_EQ(observer.epoch(), Epoch(6));
-  EXPECT_EQ(observer.leader(), Key(3));
-  EXPECT_LE(answered, 100u);
-}
-
-TEST(ElectionCases, Bug081_RestartedLeaderIsNotAnnouncedAsReady) {
-  ReplicaHarness replica = VoterInEpoch(4);
-  replica.BecomeLeader(Epoch(5));
-  replica.Forget();
-  replica.Restart();
-  replica.Advance(Ms(900));
-  for (const auto& change : replica.Effects<raft::LeadershipChanged>()) {
-    EXPECT_FALSE(change.ready);
-  }
-  EXPECT_FALSE(replica.replica().is_ready_leader());
-}
-
 }  // namespace
 }  // namespace quorum::conformance

@@ -92,6 +92,19 @@ TEST(ConformanceEnd, C062_OtherSuccessorsSupportTheFirst) {
   EXPECT_TRUE(replica.RequestPreVote(3, Epoch(4), End(0, 0)).granted);
 }
 
+// An answer that the leader sent before it resigned, and that comes after its End, takes no turn
+// away.
+TEST(ConformanceEnd, C062_LateAnswerOfTheResignedLeaderChangesNoTurn) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.FollowAndFetch(2, Epoch(4));
+  replica.End(2, Epoch(4), {Key(3), Key(1)});
+  const MonoTime turn = replica.deadline();
+  replica.AnswerFetch(BatchesFrom(0, {{4, 1}}));
+  EXPECT_EQ(replica.log_end(), Offset(1));
+  EXPECT_EQ(replica.deadline(), turn);
+  EXPECT_TRUE(replica.RequestPreVote(3, Epoch(4), End(1, 4)).granted);
+}
+
 // When replica 1 polls at position `position` of a list of `count`.
 Duration TimeToPoll(size_t position, size_t count, uint64_t seed) {
   ReplicaHarness replica(seed);

@@ -235,8 +235,9 @@ TEST(ConformanceDiscovery, C144_AQuarantinedReplicaAsksForNothingMore) {
   replica.Voters(3);
   replica.Start();
   replica.Step(raft::Damaged{"a bad sector"});
+  EXPECT_EQ(replica.deadline(), kNever);
   replica.Forget();
-  replica.FireTimer();
+  replica.Step(raft::TimerFired{});
   EXPECT_THAT(replica.Effects<raft::ArmTimer>(), IsEmpty());
   EXPECT_THAT(replica.Effects<raft::Send>(), IsEmpty());
 }

@@ -105,6 +105,7 @@ void ReplicaHarness::StartNewLife() {
   recovered.leader_epochs = disk_.epoch_starts;
   recovered.voters = disk_.voters;
   recovered.high_watermark_bound = std::min(high_watermark_bound_, disk_.end);
+  if (life_ == 1) recovered.first_campaign_after = first_campaign_after_;
   replica_.emplace(self_, config_, std::move(recovered));
   Run(nullptr);
 }

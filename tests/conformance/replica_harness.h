@@ -88,6 +88,8 @@ class ReplicaHarness {
   // {{epoch, number of records}, ...}, from offset 0.
   void RecoverLog(std::initializer_list<std::pair<int64_t, int64_t>> epochs);
   void RecoverHighWatermarkBound(int64_t offset);
+  // At birth only: the place of the replica in the assignment has given it this wait.
+  void CampaignFirstAfter(Duration wait) { first_campaign_after_ = wait; }
   raft::Config& config() { return config_; }
 
   void Start();
@@ -307,6 +309,7 @@ class ReplicaHarness {
   Disk disk_;
   Disk synced_;
   Offset high_watermark_bound_;
+  std::optional<Duration> first_campaign_after_;
   size_t election_writes_ = 0;
   bool hold_writes_ = false;
   // Numbers of writes: of the step that runs, of the last one of each kind, of the last synced one.
