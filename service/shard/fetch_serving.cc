@@ -162,6 +162,11 @@ raft::RaftError JudgeEntry(const ShardState& shard, Lane lane, const FetchEntry&
   return raft::RaftError::kNone;
 }
 
+bool Leads(const raft::Replica& replica, Epoch epoch) {
+  return replica.role() == raft::RoleKind::kLeader && replica.election().epoch == epoch &&
+         !replica.quarantine().has_value();
+}
+
 void ExecuteSessionEntry(ShardState& shard, const Envelope& envelope, LeaderSession& session,
                          const FetchEntry& entry, const std::map<PartitionId, int>& named) {
   const SessionKey key{envelope.from.key.id, envelope.lane};
@@ -182,8 +187,12 @@ void ExecuteSessionEntry(ShardState& shard, const Envelope& envelope, LeaderSess
     session.Answer(entry.partition, token, Ready{ErrorEntry(entry.partition, error), std::nullopt});
     return;
   }
-  StepPartition(shard, *shard.Find(entry.partition),
+  Partition& partition = *shard.Find(entry.partition);
+  StepPartition(shard, partition,
                 raft::FetchRequested{token, MakeRequest(envelope, entry, false, true)});
+  // A refusal may have to wait for its gate, and the answers until then must not vouch for a
+  // leader.
+  if (!Leads(partition.replica, entry.current_leader_epoch)) session.Withdraw(entry.partition);
 }
 
 void ExecuteSessionRequest(ShardState& shard, const Envelope& envelope, LeaderSession& session,
