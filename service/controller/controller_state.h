@@ -157,6 +157,8 @@ struct ControllerState {
 void Follow(ControllerState& state);
 
 // --- replicas.cc ---
+// Every node has a replica of `__metadata`.
+void OpenMetadataReplica(ControllerState& state);
 void ActOnCatalog(ControllerState& state);
 
 // --- registration.cc ---

@@ -66,6 +66,7 @@ MonoTime NodeController::RunOnce() {
   impl_->tasks.clear();
   impl_->mailbox.Drain(kRoundTasksMax, &impl_->tasks);
   for (Task& task : impl_->tasks) task(state);
+  OpenMetadataReplica(state);
   Follow(state);
   ActOnCatalog(state);
   RegisterSelf(state);

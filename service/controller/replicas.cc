@@ -119,6 +119,24 @@ void NotePosition(ControllerState& state) {
 
 }  // namespace
 
+void OpenMetadataReplica(ControllerState& state) {
+  if (state.local.count(kMetadataPartition) > 0) return;
+  // A directory that was formatted to join holds nothing yet. Its replica of the catalog starts blank, and
+  // whoever knows the leader tells it (DiscoveryCall).
+  shard::BirthCall call;
+  call.partition = kMetadataPartition;
+  Mailbox<Task>* mailbox = &state.mailbox;
+  call.done = [mailbox] {
+    PostOwn(mailbox, [](ControllerState& owner) {
+      owner.local[kMetadataPartition] = LocalLife::kOpen;
+      owner.read_at = owner.now;
+    });
+  };
+  if (PostTo(state, kMetadataPartition, std::move(call))) {
+    state.local[kMetadataPartition] = LocalLife::kOpening;
+  }
+}
+
 void ActOnCatalog(ControllerState& state) {
   if (!state.caught_up || state.failed) return;
   if (!std::exchange(state.act_again, false)) {

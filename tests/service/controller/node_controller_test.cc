@@ -1,0 +1,260 @@
+// The catalog at work: nodes register, topics are created and deleted, replicas are born and buried
+// by the rules of docs/architecture.md 7, over real shards and simulated disks.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/service/controller/mini_cluster.h"
+
+namespace quorum::controller {
+namespace {
+
+PartitionId FirstOf(const ControllerResult& created, uint32_t index = 0) {
+  return PartitionId{created.topic->id, index};
+}
+
+bool AllCreated(MiniCluster& cluster, TopicId topic) {
+  MiniNode* controller = cluster.Controller();
+  if (controller == nullptr) return false;
+  const Catalog& catalog = controller->controller().catalog();
+  const Topic* found = catalog.FindTopic(topic);
+  if (found == nullptr) return false;
+  for (uint32_t index = 0; index < found->partition_count; ++index) {
+    if (catalog.FindPartition(PartitionId{topic, index})->life != PartitionLife::kCreated)
+      return false;
+  }
+  return true;
+}
+
+TEST(NodeControllerTest, NodesRegisterAndOneControls) {
+  MiniCluster cluster(3, 2);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  int controllers = 0;
+  for (MiniNode* node : cluster.Up()) controllers += node->controller().leads() ? 1 : 0;
+  EXPECT_EQ(controllers, 1);
+  EXPECT_EQ(cluster.Controller()->Find(kMetadataPartition)->voters().Latest().size(), 3u);
+  EXPECT_TRUE(
+      cluster.RunUntil([&] { return cluster.node(5).controller().view().Nodes().size() == 5; }));
+}
+
+TEST(NodeControllerTest, CreateTopic_SpreadsReplicasAndLeadersAndIsLed) {
+  MiniCluster cluster(3, 2);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult created = cluster.Create("orders", 10, 3);
+  ASSERT_EQ(created.error, ControllerError::kNone) << created.message;
+  ASSERT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, created.topic->id); }));
+  std::map<NodeId, int> leaders;
+  std::map<NodeId, int> replicas;
+  for (uint32_t index = 0; index < 10; ++index) {
+    MiniNode* leader = cluster.LeaderOf(FirstOf(created, index));
+    ASSERT_NE(leader, nullptr) << index;
+    ++leaders[leader->key().id];
+    EXPECT_EQ(leader->key(), created.topic->partitions[index].assignment.front())
+        << "the first of the assignment leads";
+    for (MiniNode* node : cluster.Up())
+      replicas[node->key().id] += node->HasReplica(FirstOf(created, index));
+  }
+  EXPECT_EQ(leaders.size(), 5u);
+  for (const auto& [id, count] : leaders) EXPECT_EQ(count, 2) << id;
+  for (const auto& [id, count] : replicas) EXPECT_EQ(count, 6) << id;
+}
+
+TEST(NodeControllerTest, CreateTopic_SaysWhatIsWrong) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  EXPECT_EQ(cluster.Create("a/b", 1, 3).error, ControllerError::kInvalidRequest);
+  EXPECT_EQ(cluster.Create("__x", 1, 3).error, ControllerError::kInvalidRequest);
+  EXPECT_EQ(cluster.Create("", 1, 3).error, ControllerError::kInvalidRequest);
+  EXPECT_EQ(cluster.Create("a", 0, 3).error, ControllerError::kInvalidRequest);
+  EXPECT_EQ(cluster.Create("a", 10'001, 3).error, ControllerError::kInvalidRequest);
+  EXPECT_EQ(cluster.Create("a", 1, 0).error, ControllerError::kInvalidRequest);
+  const ControllerResult many = cluster.Create("a", 1, 4);
+  EXPECT_EQ(many.error, ControllerError::kNotEnoughNodes);
+  EXPECT_EQ(many.live_nodes, 3u);
+  EXPECT_EQ(cluster.Create("a", 2, std::nullopt).error, ControllerError::kNone);
+  const ControllerResult again = cluster.Create("a", 1, 3);
+  EXPECT_EQ(again.error, ControllerError::kTopicAlreadyExists);
+  EXPECT_EQ(again.topic->partitions.size(), 2u);
+  EXPECT_EQ(cluster.Delete("b").error, ControllerError::kUnknownTopic);
+  EXPECT_EQ(cluster.Delete("__metadata").error, ControllerError::kInternalTopic);
+}
+
+TEST(NodeControllerTest, CreateTopic_PassesOverDeadNodes) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  cluster.node(4).Stop();
+  cluster.RunFor(std::chrono::seconds(4));
+  const ControllerResult created = cluster.Create("orders", 4, std::nullopt);
+  ASSERT_EQ(created.error, ControllerError::kNone) << created.message;
+  for (const PartitionView& partition : created.topic->partitions) {
+    for (const ReplicaKey& key : partition.assignment) EXPECT_NE(key.id, NodeId(4));
+  }
+  EXPECT_EQ(cluster.Create("wide", 1, 4).error, ControllerError::kNotEnoughNodes);
+}
+
+TEST(NodeControllerTest, NotController_ChangesNothingAndNamesTheLeader) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  MiniNode* controller = cluster.Controller();
+  MiniNode& other = controller->key().id == NodeId(1) ? cluster.node(2) : cluster.node(1);
+  std::optional<ControllerResult> answer;
+  TopicCreation creation;
+  creation.name = "orders";
+  other.controller().CreateTopic(creation,
+                                 [&](ControllerResult result) { answer = std::move(result); });
+  ASSERT_TRUE(cluster.RunUntil([&] { return answer.has_value(); }));
+  EXPECT_EQ(answer->error, ControllerError::kNotController);
+  EXPECT_EQ(answer->hint.leader, controller->key());
+}
+
+TEST(NodeControllerTest, DeleteAndRecreate_NeverMixesData) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult first = cluster.Create("orders", 1, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(FirstOf(first)) != nullptr; }));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(cluster.Append(*cluster.LeaderOf(FirstOf(first)), FirstOf(first), "old").outcome,
+              shard::AppendResult::Outcome::kCommitted);
+  }
+  const ControllerResult deleted = cluster.Delete("orders");
+  ASSERT_EQ(deleted.error, ControllerError::kNone);
+  EXPECT_EQ(deleted.deleted, first.topic->id);
+  ASSERT_TRUE(cluster.RunUntil([&] {
+    for (MiniNode* node : cluster.Up()) {
+      if (node->HasReplica(FirstOf(first))) return false;
+    }
+    return true;
+  }));
+  const ControllerResult second = cluster.Create("orders", 1, 3);
+  ASSERT_EQ(second.error, ControllerError::kNone);
+  EXPECT_NE(second.topic->id, first.topic->id);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.LeaderOf(FirstOf(second)) != nullptr; }));
+  const shard::AppendResult appended =
+      cluster.Append(*cluster.LeaderOf(FirstOf(second)), FirstOf(second), "new");
+  EXPECT_EQ(appended.outcome, shard::AppendResult::Outcome::kCommitted);
+  EXPECT_EQ(appended.base_offset, Offset(2)) << "behind the first leader's own two records";
+}
+
+TEST(NodeControllerTest, ReplayedCatalog_ResurrectsNothing) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult gone = cluster.Create("gone", 2, 3);
+  const ControllerResult kept = cluster.Create("kept", 2, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, kept.topic->id); }));
+  ASSERT_EQ(cluster.Delete("gone").error, ControllerError::kNone);
+  cluster.RunFor(std::chrono::seconds(1));
+  cluster.node(2).Stop();
+  cluster.RunFor(std::chrono::seconds(1));
+  cluster.node(2).Start();
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.node(2).controller().caught_up(); }));
+  cluster.RunFor(std::chrono::seconds(2));
+  for (uint32_t index = 0; index < 2; ++index) {
+    EXPECT_FALSE(cluster.node(2).HasReplica(FirstOf(gone, index)));
+    EXPECT_TRUE(cluster.node(2).HasReplica(FirstOf(kept, index)));
+  }
+}
+
+TEST(NodeControllerTest, DeletedWhileDown_IsBuriedAfterTheStart) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult created = cluster.Create("orders", 1, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, created.topic->id); }));
+  MiniNode& down = cluster.Controller()->key().id == NodeId(3) ? cluster.node(2) : cluster.node(3);
+  down.Stop();
+  ASSERT_EQ(cluster.Delete("orders").error, ControllerError::kNone);
+  cluster.RunFor(std::chrono::seconds(1));
+  down.Start();
+  EXPECT_TRUE(down.HasReplica(FirstOf(created))) << "nothing is closed before the catalog is read";
+  EXPECT_TRUE(cluster.RunUntil([&] { return !down.HasReplica(FirstOf(created)); }));
+}
+
+// Architecture 7: a replica of the first voter set whose disk was wiped, and another that opens
+// late, must never elect each other on blank logs.
+TEST(NodeControllerTest, LateInitialVoterBesideAWipedOne_ElectsNoFalseLeader) {
+  MiniCluster cluster(3, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult created = cluster.Create("orders", 6, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, created.topic->id); }));
+  const TopicView& topic = *created.topic;
+  for (uint32_t index = 0; index < topic.partitions.size(); ++index) {
+    const PartitionId id = FirstOf(created, index);
+    ASSERT_EQ(cluster.Append(*cluster.LeaderOf(id), id, "committed").outcome,
+              shard::AppendResult::Outcome::kCommitted);
+  }
+  // Two nodes that hold no vote on the catalog lose their disks and come back blank.
+  for (const int id : {4, 5}) {
+    cluster.node(id).Stop();
+    cluster.node(id).Wipe(DirectoryId{0xe0, static_cast<uint64_t>(id)});
+    cluster.node(id).Start();
+  }
+  cluster.RunFor(std::chrono::seconds(10));
+  for (uint32_t index = 0; index < topic.partitions.size(); ++index) {
+    const PartitionId id = FirstOf(created, index);
+    for (const int wiped : {4, 5}) {
+      const raft::Replica* replica = cluster.node(wiped).Find(id);
+      EXPECT_EQ(replica, nullptr) << "the assignment names another directory";
+    }
+    MiniNode* leader = cluster.LeaderOf(id);
+    if (leader == nullptr) continue;
+    EXPECT_GE(leader->Find(id)->log().end(), Offset(3)) << "no leader without the committed record";
+  }
+}
+
+TEST(NodeControllerTest, Registration_FencesAnOlderProcess) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  cluster.node(4).Stop();
+  cluster.node(4).Start();
+  const auto registered = [&] {
+    const Broker* broker = cluster.Controller()->controller().catalog().FindBroker(NodeId(4));
+    return broker->incarnation == Incarnation(2);
+  };
+  ASSERT_TRUE(cluster.RunUntil(registered));
+  BrokerRegistration stale;
+  stale.key = cluster.node(4).key();
+  stale.incarnation = Incarnation(1);
+  stale.endpoints = {NodeEndpoint{"client", "127.0.0.1:1"}};
+  stale.lane_count = 16;
+  BrokerRegistration nobody = stale;
+  nobody.incarnation = Incarnation(0);
+  BrokerRegistration other = stale;
+  other.key.directory = DirectoryId{1, 1};
+  BrokerRegistration lanes = stale;
+  lanes.lane_count = 8;
+  std::vector<ControllerError> errors;
+  for (const BrokerRegistration& registration : {stale, nobody, other, lanes}) {
+    cluster.Controller()->controller().RegisterBroker(
+        registration, [&](ControllerResult result) { errors.push_back(result.error); });
+  }
+  ASSERT_TRUE(cluster.RunUntil([&] { return errors.size() == 4; }));
+  EXPECT_EQ(errors[0], ControllerError::kFencedIncarnation);
+  EXPECT_EQ(errors[1], ControllerError::kInvalidRequest) << "incarnation 0 is no process";
+  EXPECT_EQ(errors[2], ControllerError::kDuplicateRegistration);
+  EXPECT_EQ(errors[3], ControllerError::kInconsistentLaneCount);
+  EXPECT_TRUE(registered()) << "nothing of it reached the catalog";
+}
+
+TEST(NodeControllerTest, ControllerFailover_GoesOnWhereTheLogEnds) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult first = cluster.Create("one", 1, 2);
+  ASSERT_EQ(first.error, ControllerError::kNone);
+  MiniNode* old = cluster.Controller();
+  old->Stop();
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Controller() != nullptr; }));
+  cluster.RunFor(std::chrono::seconds(3));
+  const ControllerResult second = cluster.Create("two", 1, 2);
+  ASSERT_EQ(second.error, ControllerError::kNone) << second.message;
+  EXPECT_GT(second.topic->id, first.topic->id);
+  old->Start();
+  EXPECT_TRUE(cluster.RunUntil([&] {
+    if (cluster.Controller() == nullptr) return false;
+    const Broker* again = cluster.Controller()->controller().catalog().FindBroker(old->key().id);
+    return again->incarnation == Incarnation(2) &&
+           old->controller().catalog().FindTopic("two") != nullptr;
+  }));
+}
+
+}  // namespace
+}  // namespace quorum::controller
