@@ -25,8 +25,10 @@ struct ReadRequest {
   size_t max_bytes = 0;
 };
 
-// The batches in order, without a gap. Empty when nothing lies in [from, end). DATA_LOSS when a
-// batch is damaged or missing; the partition is then to be quarantined.
+// The batches in order, without a gap. Empty when nothing lies in [from, end), also when the log
+// was cut since the request. DATA_LOSS when a batch is damaged or missing; the partition is then to
+// be quarantined. RESOURCE_EXHAUSTED when too many reads wait (ask again later), CANCELLED when the
+// store is closing, UNAVAILABLE when the disk could not be read.
 using ReadResult = absl::StatusOr<std::vector<RecordBatch>>;
 
 class LogReader {

@@ -64,11 +64,20 @@ void ReadOnlyStore::Release(std::unique_ptr<DirectoryLock>* lock,
   *floor = std::move(floor_);
 }
 
+std::optional<StoreError> ReadOnlyStore::ReadNode(RecoveredImage* result) const {
+  *result = RecoveredImage();
+  const std::optional<StoreError> error = ReadNodeRecords(*database_, result);
+  if (error.has_value() && error->reason == kHalfFormatted && floor_ != nullptr &&
+      floor_->number() > 0) {
+    return DamageError(kBehindAckedFloor, "The database has lost all that was ever written to it.");
+  }
+  return error;
+}
+
 std::optional<StoreError> ReadOnlyStore::Recover(const ExpectedIdentity& expected,
                                                  const RecoveryBudget& budget,
                                                  RecoveredImage* result) const {
-  *result = RecoveredImage();
-  if (auto error = ReadNodeRecords(*database_, result)) return error;
+  if (auto error = ReadNode(result)) return error;
   if (auto error = CheckIdentity(result->store.node, expected)) return error;
   if (auto error = CheckFloor(*result)) return error;
   return RecoverImage(*database_, budget, result);
@@ -79,7 +88,7 @@ std::optional<StoreError> VerifyDirectory(const std::string& directory, const Ro
   std::unique_ptr<ReadOnlyStore> store;
   if (auto error = ReadOnlyStore::Open(directory, tuning, &store)) return error;
   RecoveredImage found;
-  if (auto error = ReadNodeRecords(store->database(), &found)) return error;
+  if (auto error = store->ReadNode(&found)) return error;
   if (auto error = store->CheckFloor(found)) return error;
   return VerifyImage(store->database(), format, sink);
 }

@@ -38,6 +38,10 @@ class ReadOnlyStore {
   // CORRUPT when the floor is that of another directory.
   std::optional<StoreError> CheckFloor(const RecoveredImage& found) const;
 
+  // ReadNodeRecords, but for a missing formatted marker under a raised floor: that is no unfinished
+  // formatting but BEHIND_ACKED_FLOOR.
+  std::optional<StoreError> ReadNode(RecoveredImage* result) const;
+
   // All that RocksStore::Open looks at before it writes: identity, floor, then the replicas.
   std::optional<StoreError> Recover(const ExpectedIdentity& expected, const RecoveryBudget& budget,
                                     RecoveredImage* result) const;

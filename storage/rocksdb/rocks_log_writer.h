@@ -47,7 +47,7 @@ class RocksLogWriter : public LogWriter {
     // Likewise when nothing was queued for this long.
     Duration floor_idle = std::chrono::milliseconds(10);
     // A group ends once it is this large; the rest of the queue is the next group.
-    size_t group_bytes_max = size_t{16} << 20;
+    size_t group_bytes_max = size_t{4} << 20;
     FatalHandler fatal = DieOf;
   };
 

@@ -17,6 +17,10 @@
 namespace quorum::storage {
 namespace {
 
+// Memtables of one family, beside the one that is written, before writes wait for a flush. All
+// families are flushed together, so the number is one for all.
+constexpr int kMemtablesMax = 4;
+
 // Warnings and errors of the database go to our own log; no LOG files lie in the directory.
 class GlogLogger : public rocksdb::Logger {
  public:
@@ -52,6 +56,7 @@ rocksdb::ColumnFamilyOptions MetadataFamily(const RocksTuning& tuning,
   rocksdb::ColumnFamilyOptions options;
   options.table_factory = table;
   options.write_buffer_size = tuning.metadata_memtable_bytes;
+  options.max_write_buffer_number = kMemtablesMax;
   options.compression = rocksdb::kNoCompression;
   return options;
 }
@@ -63,7 +68,7 @@ rocksdb::ColumnFamilyOptions LogFamily(const RocksTuning& tuning,
   rocksdb::ColumnFamilyOptions options;
   options.table_factory = table;
   options.write_buffer_size = tuning.log_memtable_bytes;
-  options.max_write_buffer_number = 3;
+  options.max_write_buffer_number = kMemtablesMax;
   options.level0_file_num_compaction_trigger = 8;
   options.max_bytes_for_level_base = uint64_t{8} * tuning.log_memtable_bytes;
   options.compression = rocksdb::kNoCompression;

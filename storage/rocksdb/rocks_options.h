@@ -21,7 +21,7 @@ struct RocksTuning {
   // Where files go; tests put their own file system here. Must outlive the database.
   rocksdb::Env* env = rocksdb::Env::Default();
   // Memtable of the log, and of each other column family. All are flushed together.
-  size_t log_memtable_bytes = size_t{32} << 20;
+  size_t log_memtable_bytes = size_t{16} << 20;
   size_t metadata_memtable_bytes = size_t{8} << 20;
   // WALs are flushed away above this.
   size_t wal_bytes_max = size_t{128} << 20;

@@ -37,11 +37,13 @@ class TrackedFile : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
                          rocksdb::IODebugContext* debug) override {
     if (owner_.SyncFails(path_)) return rocksdb::IOStatus::NoSpace("injected sync failure");
+    owner_.AwaitRelease(path_);
     return Counted(FSWritableFileOwnerWrapper::Sync(options, debug));
   }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
                           rocksdb::IODebugContext* debug) override {
     if (owner_.SyncFails(path_)) return rocksdb::IOStatus::NoSpace("injected sync failure");
+    owner_.AwaitRelease(path_);
     return Counted(FSWritableFileOwnerWrapper::Fsync(options, debug));
   }
 
@@ -63,14 +65,17 @@ class TrackedDirectory : public rocksdb::FSDirectoryWrapper {
 
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options,
                           rocksdb::IODebugContext* debug) override {
+    const rocksdb::IOStatus status = FSDirectoryWrapper::Fsync(options, debug);
     owner_.CountDirectorySync(path_);
-    return FSDirectoryWrapper::Fsync(options, debug);
+    return status;
   }
   rocksdb::IOStatus FsyncWithDirOptions(const rocksdb::IOOptions& options,
                                         rocksdb::IODebugContext* debug,
                                         const rocksdb::DirFsyncOptions& reason) override {
+    const rocksdb::IOStatus status =
+        FSDirectoryWrapper::FsyncWithDirOptions(options, debug, reason);
     owner_.CountDirectorySync(path_);
-    return FSDirectoryWrapper::FsyncWithDirOptions(options, debug, reason);
+    return status;
   }
 
  private:
@@ -116,18 +121,40 @@ bool PowerCutFileSystem::SyncFails(const std::string& path) const {
   return false;
 }
 
-void PowerCutFileSystem::CountSync(const std::string& path) {
+void PowerCutFileSystem::HoldWalSyncs(bool hold) {
   MutexLock lock(&mutex_);
-  files_[path].synced_bytes = fs::file_size(path);
+  held_ = hold;
+  released_.NotifyAll();
+}
+
+void PowerCutFileSystem::SetObserver(std::function<void()> observer) {
+  observer_ = std::move(observer);
+}
+
+void PowerCutFileSystem::AwaitRelease(const std::string& path) {
+  if (!EndsWith(path, ".log")) return;
+  MutexLock lock(&mutex_);
+  while (held_) released_.Wait(&mutex_);
+}
+
+void PowerCutFileSystem::CountSync(const std::string& path) {
+  {
+    MutexLock lock(&mutex_);
+    files_[path].synced_bytes = fs::file_size(path);
+  }
+  if (observer_) observer_();
 }
 
 void PowerCutFileSystem::CountDirectorySync(const std::string& directory) {
-  MutexLock lock(&mutex_);
-  for (auto& [path, file] : files_) {
-    if (fs::path(path).parent_path() != directory) continue;
-    file.durable_name = true;
-    file.has_old_content = false;
+  {
+    MutexLock lock(&mutex_);
+    for (auto& [path, file] : files_) {
+      if (fs::path(path).parent_path() != directory) continue;
+      file.durable_name = true;
+      file.has_old_content = false;
+    }
   }
+  if (observer_) observer_();
 }
 
 rocksdb::IOStatus PowerCutFileSystem::NewWritableFile(
@@ -151,6 +178,14 @@ rocksdb::IOStatus PowerCutFileSystem::NewDirectory(const std::string& directory,
   if (!status.ok()) return status;
   *result = std::make_unique<TrackedDirectory>(std::move(inner), Normal(directory), this);
   return status;
+}
+
+rocksdb::IOStatus PowerCutFileSystem::DeleteFile(const std::string& path,
+                                                 const rocksdb::IOOptions& options,
+                                                 rocksdb::IODebugContext* debug) {
+  MutexLock lock(&mutex_);
+  files_.erase(Normal(path));
+  return target()->DeleteFile(path, options, debug);
 }
 
 rocksdb::IOStatus PowerCutFileSystem::RenameFile(const std::string& source,

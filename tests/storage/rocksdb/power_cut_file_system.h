@@ -10,6 +10,7 @@
 #include <rocksdb/file_system.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,7 +39,13 @@ class PowerCutFileSystem : public rocksdb::FileSystemWrapper {
   // As above, for tables and blob files.
   void FailTableSyncs(bool fail) { fail_table_syncs_ = fail; }
 
+  // While held, syncs of a WAL do not return: a disk that hangs.
+  void HoldWalSyncs(bool hold);
+  // Called after each sync of a file or directory, on the thread that syncs.
+  void SetObserver(std::function<void()> observer);
+
   bool SyncFails(const std::string& path) const;
+  void AwaitRelease(const std::string& path);
   void CountSync(const std::string& path);
   void CountDirectorySync(const std::string& directory);
 
@@ -48,6 +55,8 @@ class PowerCutFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewDirectory(const std::string& directory, const rocksdb::IOOptions& options,
                                  std::unique_ptr<rocksdb::FSDirectory>* result,
                                  rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
   rocksdb::IOStatus RenameFile(const std::string& source, const std::string& target,
                                const rocksdb::IOOptions& options,
                                rocksdb::IODebugContext* debug) override;
@@ -63,8 +72,21 @@ class PowerCutFileSystem : public rocksdb::FileSystemWrapper {
 
   mutable Mutex mutex_;
   std::map<std::string, File> files_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> observer_;
+  CondVar released_;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> fail_wal_syncs_{false};
   std::atomic<bool> fail_table_syncs_{false};
+};
+
+// An Env over a PowerCutFileSystem.
+struct PowerCutEnv {
+  PowerCutEnv()
+      : file_system(std::make_shared<PowerCutFileSystem>()),
+        env(rocksdb::NewCompositeEnv(file_system)) {}
+
+  const std::shared_ptr<PowerCutFileSystem> file_system;
+  const std::unique_ptr<rocksdb::Env> env;
 };
 
 }  // namespace quorum::storage

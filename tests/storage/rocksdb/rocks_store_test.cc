@@ -180,8 +180,8 @@ TEST_F(RocksStoreTest, ClosingCompletesWhatWasSubmitted) {
 TEST_F(RocksStoreTest, AKilledProcessLosesNothingThatWasCompleted) {
   std::vector<std::pair<std::string, int>> copies;
   {
-    const auto store = OpenOrDie(options_);
     std::atomic<int> completed{0};
+    const auto store = OpenOrDie(options_);
     store->writer()->Submit(BirthSet(kPartition), [] {});
     for (int i = 0; i < 200; ++i) {
       store->writer()->Submit(AppendSet(kPartition, i, 1, i == 0),
