@@ -35,6 +35,17 @@ TEST(ConformancePreVote, C031_FollowerGrantsUntilItHasFetched) {
   EXPECT_FALSE(replica.RequestPreVote(3, Epoch(4), End(5, 3)).granted);
 }
 
+// A leader with nothing to add holds a Fetch without a word; its session vouches for it instead.
+// Without that, an idle follower would give up a healthy leader after each fetch timeout.
+TEST(ConformancePreVote, C031_AFetchThatTheLeaderHoldsIsASuccess) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.Follow(2, Epoch(4));
+  ASSERT_TRUE(replica.RequestPreVote(3, Epoch(4), End(5, 3)).granted);
+  replica.Step(raft::TimerFired{{raft::PeerSeen{Key(2), replica.now()}}});
+  EXPECT_FALSE(replica.RequestPreVote(3, Epoch(4), End(5, 3)).granted);
+  EXPECT_EQ(replica.role(), RoleKind::kFollower);
+}
+
 // Grants twice, to two senders, and writes nothing.
 void ExpectGrantsFreely(ReplicaHarness& replica) {
   const size_t writes = replica.election_writes();
