@@ -49,7 +49,10 @@ void Note(State& state, const PeerSeen& seen) {
   }
   auto* follower = std::get_if<Follower>(&state.role);
   if (follower == nullptr || follower->leader_resigned) return;
-  if (state.election.leader != seen.peer || !follower->has_fetched) return;
+  if (state.election.leader != seen.peer) return;
+  // The leader holds this stint's Fetch and has nothing to add: it succeeded as much as an empty
+  // answer.
+  follower->has_fetched = true;
   const MonoTime deadline = RoundUp(seen.at + follower->fetch_timeout, state.config.timer_grid);
   follower->fetch_deadline = std::max(follower->fetch_deadline, deadline);
 }
