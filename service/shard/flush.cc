@@ -11,15 +11,14 @@
 namespace quorum::shard {
 namespace {
 
+// Voters for the check of the quorum, observers for DescribeQuorum.
 std::vector<raft::PeerSeen> SeenByLeader(const ShardState& shard, const Partition& partition) {
   std::vector<raft::PeerSeen> seen;
   const Epoch epoch = partition.replica.election().epoch;
-  for (const Voter& voter : partition.replica.voters().Latest()) {
-    const auto found = shard.leader_sessions.find(SessionKey{voter.key.id, partition.lane});
-    if (found == shard.leader_sessions.end()) continue;
-    if (found->second.follower().key != voter.key) continue;
-    const auto at = found->second.LastSeen(partition.id, epoch);
-    if (at.has_value()) seen.push_back(raft::PeerSeen{voter.key, *at});
+  for (const auto& [key, session] : shard.leader_sessions) {
+    if (key.lane != partition.lane) continue;
+    const auto at = session.LastSeen(partition.id, epoch);
+    if (at.has_value()) seen.push_back(raft::PeerSeen{session.follower().key, *at});
   }
   return seen;
 }
