@@ -96,26 +96,44 @@ bool DecodeVoterList(absl::string_view bytes, VoterSet* voters) {
   return true;
 }
 
-bool DecodeElectionPayload(absl::string_view bytes, ElectionState* election) {
-  wire::Reader reader(bytes);
-  wire::Field field;
-  while (reader.Next(&field)) {
-    if (field.number == 1 && field.type == wire::Type::kVarint) {
-      election->epoch = Epoch(static_cast<int64_t>(field.value));
-      continue;
-    }
-    if (field.type != wire::Type::kLengthDelimited) return false;
-    ReplicaKey key;
-    if (!DecodeReplicaKey(field.content, &key)) return false;
-    if (field.number == 2) {
-      election->leader = key;
-    } else if (field.number == 3) {
-      election->voted = key;
+bool DecodeElectionField(const wire::Field& field, ElectionState* election,
+                         std::optional<Epoch>* voted_epoch) {
+  if (field.type == wire::Type::kVarint) {
+    const Epoch epoch(static_cast<int64_t>(field.value));
+    if (field.number == 1) {
+      election->epoch = epoch;
+    } else if (field.number == 4) {
+      *voted_epoch = epoch;
     } else {
       return false;
     }
+    return true;
   }
-  return reader.ok() && election->epoch.value() >= 0;
+  ReplicaKey key;
+  if (field.type != wire::Type::kLengthDelimited || !DecodeReplicaKey(field.content, &key)) {
+    return false;
+  }
+  if (field.number == 2) {
+    election->leader = key;
+  } else if (field.number == 3) {
+    election->voted = key;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool DecodeElectionPayload(absl::string_view bytes, ElectionState* election) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  std::optional<Epoch> voted_epoch;
+  while (reader.Next(&field)) {
+    if (!DecodeElectionField(field, election, &voted_epoch)) return false;
+  }
+  if (!reader.ok() || election->epoch.value() < 0) return false;
+  // A vote is for the state's own epoch, or the state is damaged.
+  if (!election->voted.has_value()) return !voted_epoch.has_value();
+  return voted_epoch == election->epoch;
 }
 
 bool DecodeBirthPayload(absl::string_view bytes, BirthRecord* birth) {
@@ -220,7 +238,10 @@ std::string EncodeElection(ValuePlace place, const ElectionState& election) {
   if (election.leader.has_value()) {
     wire::AddBytes(2, EncodeReplicaKey(*election.leader), &payload);
   }
-  if (election.voted.has_value()) wire::AddBytes(3, EncodeReplicaKey(*election.voted), &payload);
+  if (election.voted.has_value()) {
+    wire::AddBytes(3, EncodeReplicaKey(*election.voted), &payload);
+    wire::AddVarint(4, static_cast<uint64_t>(election.epoch.value()), &payload);
+  }
   return SealValue(place, payload);
 }
 

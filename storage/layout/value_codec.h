@@ -1,10 +1,13 @@
 // The values of the store, but for record batches, which carry a checksum of their own. A value is
 //
-//   version (1 byte), payload (protobuf wire format), CRC-32C (4 bytes, little endian)
+//   version (1 byte), payload (a message of storage.proto), CRC-32C (4 bytes, little endian)
 //
 // and the checksum covers the column family, the key, the version and the payload: a flipped bit,
 // and a value under a wrong key, are both found. An unknown version is no damage but a newer
 // program's directory: it is refused and left as it is.
+//
+// The messages are written by hand, because the simulator links this code and no protobuf; a test
+// compares them with the generated classes.
 //
 // Every Decode function returns DATA_LOSS for damage and UNIMPLEMENTED for an unknown version.
 //
