@@ -1,0 +1,117 @@
+#include "client/event_loop.h"
+
+#include <grpc/support/time.h>
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+
+#include <algorithm>
+
+#include "client/grpc_time.h"
+#include "service/base/check.h"
+
+namespace quorum::client {
+namespace {
+
+// A thread that has nothing to do looks around this often; nothing depends on it.
+constexpr Duration kWaitMax = std::chrono::seconds(60);
+
+using Done = std::function<void(bool)>;
+
+}  // namespace
+
+EventLoop::EventLoop(const Clock& clock)
+    : clock_(clock), queue_(std::make_unique<grpc::CompletionQueue>()) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+EventLoop::~EventLoop() { Stop(); }
+
+bool EventLoop::Post(Task task) {
+  MutexLock lock(&mutex_);
+  if (stopping_) return false;
+  posted_.push_back(std::move(task));
+  if (wake_ == nullptr) {
+    // Set under the lock, so that the queue cannot be shut down in between. It only enqueues and
+    // never calls back.
+    wake_ = std::make_unique<grpc::Alarm>();
+    wake_->Set(queue_.get(), TimeSpan(Duration(0)), Tag([](bool) {}));
+  }
+  return true;
+}
+
+bool EventLoop::OnLoopThread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+void EventLoop::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+    queue_->Shutdown();
+  }
+  CHECK(!OnLoopThread()) << "a client cannot be destroyed in one of its callbacks";
+  thread_.join();
+}
+
+EventLoop::TimerId EventLoop::RunAfter(Duration delay, Task task) {
+  const TimerId timer(Now() + std::max(delay, Duration(0)), ++timers_made_);
+  timers_.emplace(timer, std::move(task));
+  return timer;
+}
+
+void EventLoop::CancelTimer(const TimerId& timer) { timers_.erase(timer); }
+
+void* EventLoop::Tag(std::function<void(bool ok)> done) {
+  // Freed where the queue returns it, which it does exactly once.
+  return new Done(std::move(done));
+}
+
+void EventLoop::Run() {
+  for (;;) {
+    RunPosted();
+    RunDueTimers();
+    void* tag = nullptr;
+    bool ok = false;
+    switch (queue_->AsyncNext(&tag, &ok, TimeSpan(Wait()))) {
+      case grpc::CompletionQueue::SHUTDOWN:
+        return;
+      case grpc::CompletionQueue::GOT_EVENT: {
+        const std::unique_ptr<Done> done(static_cast<Done*>(tag));
+        (*done)(ok);
+        break;
+      }
+      case grpc::CompletionQueue::TIMEOUT:
+        break;
+    }
+  }
+}
+
+void EventLoop::RunPosted() {
+  std::deque<Task> tasks;
+  std::unique_ptr<grpc::Alarm> rung;
+  {
+    MutexLock lock(&mutex_);
+    if (stopping_) return;
+    tasks.swap(posted_);
+    rung.swap(wake_);
+  }
+  // Destroying an alarm that has not rung cancels it; its tag arrives all the same.
+  rung.reset();
+  for (Task& task : tasks) task();
+}
+
+void EventLoop::RunDueTimers() {
+  const MonoTime now = Now();
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+    Task task = std::move(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    task();
+  }
+}
+
+Duration EventLoop::Wait() const {
+  if (timers_.empty()) return kWaitMax;
+  const Duration wait = timers_.begin()->first.first - Now();
+  return std::clamp(wait, Duration(0), kWaitMax);
+}
+
+}  // namespace quorum::client

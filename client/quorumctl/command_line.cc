@@ -1,0 +1,318 @@
+#include "client/quorumctl/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "client/bootstrap.h"
+#include "client/quorumctl/help.h"
+#include "client/version.h"
+
+namespace quorum::client::quorumctl {
+namespace {
+
+// What CLI11 fills in. Texts have been checked by validators before they are converted.
+struct Words {
+  std::string bootstrap = kBootstrapDefault;
+  std::string timeout = "30s";
+  std::string output = "table";
+  std::string target;
+  std::string from = "earliest";
+  std::string key;
+  std::vector<std::string> values;
+  uint32_t partitions = 0;
+  uint32_t replicas = 0;
+  uint64_t topic_id = 0;
+  uint32_t batch = 1;
+  int64_t max_records = 0;
+  int32_t node = 0;
+  bool internal = false;
+  bool tombstone = false;
+  bool until_end = false;
+  bool stale_ok = false;
+  bool preferred = false;
+};
+
+std::optional<Target> ParseTarget(const std::string& text) {
+  if (text.find(':') == std::string::npos) {
+    if (text.empty()) return std::nullopt;
+    return Target{text, std::nullopt};
+  }
+  const std::optional<PartitionName> name = PartitionName::Parse(text);
+  if (!name.has_value()) return std::nullopt;
+  return Target{name->topic, name->index};
+}
+
+std::optional<TailStart> ParseStart(const std::string& text) {
+  if (text == "earliest") return TailFromEarliest{};
+  if (text == "latest") return TailFromLatest{};
+  int64_t offset = 0;
+  if (!absl::SimpleAtoi(text, &offset) || offset < 0 || Offset(offset) >= kOffsetLimit) {
+    return std::nullopt;
+  }
+  return Offset(offset);
+}
+
+// A validator from a parser that returns an optional.
+template <typename Parse>
+CLI::Validator Checks(Parse parse, const std::string& form) {
+  return CLI::Validator(
+      [parse, form](std::string& text) {
+        return parse(text).has_value() ? std::string()
+                                       : absl::StrCat("\"", text, "\" is not ", form);
+      },
+      "");
+}
+
+CLI::Validator ChecksBootstrap() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const auto parsed = ParseBootstrap(text);
+        return parsed.ok() ? std::string() : std::string(parsed.status().message());
+      },
+      "");
+}
+
+// Examples stand first in the help, and only a verb's first line in lists.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_subcommand(const CLI::App* sub) const override {
+    const std::string text = sub->get_description();
+    return absl::StrCat("  ", sub->get_name(), std::string(12 - sub->get_name().size(), ' '),
+                        text.substr(0, text.find('\n')), "\n");
+  }
+};
+
+class Parser {
+ public:
+  Parser(std::ostream& out, std::ostream& err) : out_(out), err_(err) { Define(); }
+
+  std::variant<CommandLine, ExitCode> Parse(const std::vector<std::string>& words);
+
+  // The two that CLI11_PARSE calls, which keeps its exceptions.
+  void parse(int argc, const char* const* argv) { app_.parse(argc, argv); }
+  std::optional<ExitCode> exit(const CLI::ParseError& error) {
+    return app_.exit(error, out_, err_) == 0 ? ExitCode::kDone : ExitCode::kUsage;
+  }
+
+ private:
+  using Make = Command (*)(const Words&);
+
+  void Define();
+  void DefineTopicVerbs();
+  void DefineLogVerbs();
+  void DefineClusterVerbs();
+  // A verb below `parent`, which `make` turns into a command.
+  CLI::App* AddVerb(CLI::App* parent, const std::string& name, const char* help, Make make);
+  CLI::Option* AddName(CLI::App* verb, const std::string& help);
+  CLI::Option* AddPartition(CLI::App* verb);
+  CLI::Option* AddTarget(CLI::App* verb);
+  std::optional<ExitCode> Run(const std::vector<std::string>& words);
+
+  std::ostream& out_;
+  std::ostream& err_;
+  Words words_;
+  CLI::App app_{kHelp, "quorumctl"};
+  std::vector<std::pair<CLI::App*, Make>> verbs_;
+};
+
+template <typename T>
+std::optional<T> Given(T value) {
+  if (value == T{}) return std::nullopt;
+  return value;
+}
+
+void Parser::Define() {
+  app_.formatter(std::make_shared<Formatter>());
+  app_.footer(kExitCodesHelp);
+  app_.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return absl::StrCat("quorumctl: the command line is wrong\n  why: ", error.what(),
+                        "\n  do:  quorumctl --help, or quorumctl VERB --help, shows examples\n");
+  });
+  app_.set_version_flag("--version", absl::StrCat("quorumctl ", kVersion), "Print the version");
+  app_.require_subcommand(1);
+  app_.add_option("--bootstrap", words_.bootstrap, "Nodes to begin with: HOST:PORT,...")
+      ->envname("QUORUM_BOOTSTRAP")
+      ->check(ChecksBootstrap())
+      ->capture_default_str();
+  app_.add_option("--timeout", words_.timeout, "How long to try: 30s, 500ms, 1m")
+      ->check(Checks(ParseTimeout, "a time of 1ms to 24h, such as 30s"))
+      ->capture_default_str();
+  app_.add_option("-o,--output", words_.output, "table for people, json for scripts")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  DefineTopicVerbs();
+  DefineLogVerbs();
+  DefineClusterVerbs();
+}
+
+CLI::App* Parser::AddVerb(CLI::App* parent, const std::string& name, const char* help, Make make) {
+  CLI::App* verb = parent->add_subcommand(name, help);
+  verb->fallthrough();
+  if (make != nullptr) {
+    verbs_.emplace_back(verb, make);
+  } else {
+    verb->require_subcommand(1);
+  }
+  return verb;
+}
+
+CLI::Option* Parser::AddName(CLI::App* verb, const std::string& help) {
+  return verb->add_option("TOPIC", words_.target, help)->required();
+}
+
+CLI::Option* Parser::AddPartition(CLI::App* verb) {
+  return verb->add_option("TOPIC:PARTITION", words_.target, "The partition, such as orders:0")
+      ->required()
+      ->check(Checks(PartitionName::Parse, "TOPIC:PARTITION, such as orders:0"));
+}
+
+CLI::Option* Parser::AddTarget(CLI::App* verb) {
+  return verb->add_option("TOPIC[:PARTITION]", words_.target, "A partition, or all of a topic")
+      ->required()
+      ->check(Checks(ParseTarget, "TOPIC or TOPIC:PARTITION, such as orders:0"));
+}
+
+void Parser::DefineTopicVerbs() {
+  CLI::App* topic = AddVerb(&app_, "topic", kTopicHelp, nullptr);
+  CLI::App* create = AddVerb(topic, "create", kTopicCreateHelp, [](const Words& words) -> Command {
+    return TopicCreate{words.target, Given(words.partitions), Given(words.replicas)};
+  });
+  AddName(create, "The new topic's name");
+  create->add_option("--partitions", words_.partitions, "How many partitions; 1 when left out")
+      ->check(CLI::Range(1, 10000));
+  create
+      ->add_option("--replicas", words_.replicas,
+                   "Replicas of each partition; left out: 3, or as many as there are nodes")
+      ->check(CLI::Range(1, 1000));
+  CLI::App* remove = AddVerb(topic, "delete", kTopicDeleteHelp, [](const Words& words) -> Command {
+    return TopicDelete{words.target, Given(words.topic_id)};
+  });
+  AddName(remove, "The topic's name");
+  remove->add_option("--id", words_.topic_id, "Delete it only if it has this topic id")
+      ->check(CLI::Range(uint64_t{1}, std::numeric_limits<uint64_t>::max()));
+  CLI::App* list = AddVerb(topic, "list", kTopicListHelp,
+                           [](const Words& words) -> Command { return TopicList{words.internal}; });
+  list->add_flag("--internal", words_.internal, "List topics of the system too");
+  CLI::App* describe =
+      AddVerb(topic, "describe", kTopicDescribeHelp,
+              [](const Words& words) -> Command { return TopicDescribe{words.target}; });
+  AddName(describe, "The topic's name");
+}
+
+void Parser::DefineLogVerbs() {
+  CLI::App* append = AddVerb(&app_, "append", kAppendHelp, [](const Words& words) -> Command {
+    return Append{*PartitionName::Parse(words.target), std::nullopt, words.values, words.tombstone,
+                  words.batch};
+  });
+  AddPartition(append);
+  CLI::Option* values = append->add_option("VALUE,--value", words_.values,
+                                           "Records, one batch; left out: standard input");
+  CLI::Option* key = append->add_option("--key", words_.key, "The key of each record");
+  append->add_flag("--tombstone", words_.tombstone, "One record with --key and without a value")
+      ->needs(key)
+      ->excludes(values);
+  append->add_option("--batch", words_.batch, "Lines of standard input in a batch, at most")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  CLI::App* tail = AddVerb(&app_, "tail", kTailHelp, [](const Words& words) -> Command {
+    return Tail{*PartitionName::Parse(words.target), *ParseStart(words.from),
+                Given(words.max_records), words.until_end};
+  });
+  AddPartition(tail);
+  tail->add_option("--from", words_.from, "earliest, latest or an offset")
+      ->check(Checks(ParseStart, "earliest, latest or an offset"))
+      ->capture_default_str();
+  tail->add_option("--max", words_.max_records, "End after this many records")
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()));
+  tail->add_flag("--until-end", words_.until_end, "End with what is committed now");
+  CLI::App* offsets = AddVerb(&app_, "offsets", kOffsetsHelp, [](const Words& words) -> Command {
+    return Offsets{*ParseTarget(words.target)};
+  });
+  AddTarget(offsets);
+}
+
+void Parser::DefineClusterVerbs() {
+  CLI::App* quorum = AddVerb(&app_, "quorum", kQuorumHelp, nullptr);
+  CLI::App* describe =
+      AddVerb(quorum, "describe", kQuorumDescribeHelp, [](const Words& words) -> Command {
+        return QuorumDescribe{*ParseTarget(words.target), words.stale_ok};
+      });
+  AddTarget(describe);
+  describe->add_flag("--stale-ok", words_.stale_ok, "Let any node answer from what it knows");
+  CLI::App* cluster = AddVerb(&app_, "cluster", kClusterHelp, nullptr);
+  AddVerb(cluster, "describe", kClusterDescribeHelp,
+          [](const Words&) -> Command { return ClusterDescribe{}; });
+  CLI::App* elect = AddVerb(&app_, "elect", kElectHelp, [](const Words& words) -> Command {
+    Elect command{*PartitionName::Parse(words.target), std::nullopt};
+    if (words.node != 0) command.node = NodeId(words.node);
+    return command;
+  });
+  AddPartition(elect);
+  CLI::Option* to = elect->add_option("--to", words_.node, "The voter that shall lead")
+                        ->check(CLI::Range(1, std::numeric_limits<int32_t>::max()));
+  elect->add_flag("--preferred", words_.preferred, "The first of the assignment: the default")
+      ->excludes(to);
+}
+
+std::optional<ExitCode> Parser::Run(const std::vector<std::string>& words) {
+  std::vector<const char*> arguments = {"quorumctl"};
+  // CLI11 takes the next word for the value of "--key=", which is the empty one.
+  std::deque<std::string> names;
+  for (const std::string& word : words) {
+    const bool empty_value =
+        word.size() > 3 && word.compare(0, 2, "--") == 0 && word.find('=') == word.size() - 1;
+    if (empty_value) names.push_back(word.substr(0, word.size() - 1));
+    arguments.push_back(empty_value ? names.back().c_str() : word.c_str());
+    if (empty_value) arguments.push_back("");
+  }
+  CLI11_PARSE(*this, static_cast<int>(arguments.size()), arguments.data());
+  return std::nullopt;
+}
+
+std::variant<CommandLine, ExitCode> Parser::Parse(const std::vector<std::string>& words) {
+  const std::optional<ExitCode> ended = Run(words);
+  if (ended.has_value()) return *ended;
+  CommandLine line;
+  line.bootstrap = *ParseBootstrap(words_.bootstrap);
+  line.timeout = *ParseTimeout(words_.timeout);
+  line.json = words_.output == "json";
+  for (const auto& [verb, make] : verbs_) {
+    if (!verb->parsed()) continue;
+    line.command = make(words_);
+    Append* append = std::get_if<Append>(&line.command);
+    // An empty key is a key.
+    if (append != nullptr && verb->count("--key") > 0) append->key = words_.key;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string Target::ToString() const {
+  return partition.has_value() ? absl::StrCat(topic, ":", *partition) : topic;
+}
+
+std::optional<Duration> ParseTimeout(const std::string& text) {
+  absl::Duration parsed;
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds)) {
+    parsed = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(text, &parsed)) {
+    return std::nullopt;
+  }
+  if (parsed < absl::Milliseconds(1) || parsed > absl::Hours(24)) return std::nullopt;
+  return absl::ToChronoNanoseconds(parsed);
+}
+
+std::variant<CommandLine, ExitCode> ParseCommandLine(const std::vector<std::string>& words,
+                                                     std::ostream& out, std::ostream& err) {
+  return Parser(out, err).Parse(words);
+}
+
+}  // namespace quorum::client::quorumctl

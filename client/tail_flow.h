@@ -1,0 +1,60 @@
+// TailFlow: a CallFlow whose attempts are streams. A stream that breaks, ends early or falls silent
+// is followed by another one, from where TailCursor stands, at the next node that can be reached.
+//
+// Thread: the event loop's; the events leave through the TailQueue.
+
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/async_stream.h>
+#include <grpcpp/support/status.h>
+
+#include <memory>
+
+#include "client/call_flow.h"
+#include "client/tail_cursor.h"
+#include "client/tail_queue.h"
+
+namespace quorum::client {
+
+class TailFlow : public CallFlow {
+ public:
+  // `options.timeout` is how long the tail may find no node that serves it.
+  TailFlow(ClientCore& core, const TailSpec& spec, CallOptions options,
+           std::shared_ptr<TailQueue> queue);
+
+ protected:
+  void Send(NodeStubs& node) override;
+  void CancelSend() override;
+  void Finish(const Error* error) override;
+
+ private:
+  void Read();
+  void OnRead(bool ok);
+  // No read will succeed any more.
+  void OnBroken();
+  // The stream's status is known.
+  void OnStreamOver();
+  // Fails the stream when the server says nothing for too long, not even its heartbeat.
+  void WatchSilence();
+  void StopWatch();
+  // False when reading pauses until the queue has room.
+  bool Deliver(TailEvent event);
+
+  const Duration silence_max_;
+  const std::shared_ptr<TailQueue> queue_;
+  TailCursor cursor_;
+
+  // Of the present stream.
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientAsyncReader<v1::TailResponse>> reader_;
+  v1::TailResponse message_;
+  grpc::Status status_;
+  EventLoop::TimerId watch_;
+  bool heard_ = false;
+  bool silent_ = false;
+  // True while no read is on its way because the queue is full.
+  bool paused_ = false;
+};
+
+}  // namespace quorum::client

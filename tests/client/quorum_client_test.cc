@@ -1,0 +1,410 @@
+// Calls of the client against scripted nodes: where they go, what is repeated, what becomes of
+// appends.
+
+#include "client/quorum_client.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "service/base/mutex.h"
+#include "tests/client/fake_node.h"
+
+namespace quorum::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kNoLeader[] = "LEADER_NOT_AVAILABLE";
+
+std::unique_ptr<QuorumClient> ClientOf(std::vector<std::string> bootstrap) {
+  ClientOptions options;
+  options.bootstrap = std::move(bootstrap);
+  options.spread = false;
+  options.seed = 1;
+  return std::make_unique<QuorumClient>(options);
+}
+
+v1::AppendRequest OneRecord() {
+  v1::AppendRequest request;
+  request.set_topic("orders");
+  request.set_partition(0);
+  request.add_records()->set_value("v1");
+  return request;
+}
+
+CallOptions Within(Duration timeout) {
+  CallOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
+// The error of an outcome that must be refused or unknown.
+const Error& ErrorOf(const AppendOutcome& outcome) {
+  static const Error none;
+  if (const auto* refused = std::get_if<Refused>(&outcome)) return refused->error;
+  if (const auto* unknown = std::get_if<Unknown>(&outcome)) return unknown->error;
+  return none;
+}
+
+auto FailWith(const FakeError& error) {
+  return [error](auto...) { return ToStatus(error); };
+}
+
+auto FailWith(grpc::StatusCode code) {
+  return [code](auto...) { return grpc::Status(code, "no details"); };
+}
+
+TEST(AppendTest, Committed_TellsWhere) {
+  FakeNode node;
+  node.append.Always(CommitAt(17, 1, 3));
+  const auto client = ClientOf({node.address()});
+  const AppendOutcome outcome = client->Append(OneRecord());
+  const auto* committed = std::get_if<Committed>(&outcome);
+  ASSERT_NE(committed, nullptr) << ErrorOf(outcome).ToString();
+  EXPECT_EQ(committed->base_offset, Offset(17));
+  EXPECT_EQ(committed->leader_epoch, Epoch(3));
+  EXPECT_EQ(committed->leader, NodeId(1));
+  EXPECT_FALSE(committed->duplicate);
+}
+
+TEST(AppendTest, Request_CarriesTheServersShareOfTheTimeout) {
+  FakeNode node;
+  node.append.Always(CommitAt(0));
+  const auto client = ClientOf({node.address()});
+  client->Append(OneRecord(), Within(seconds(10)));
+  const auto requests = node.append.requests();
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_TRUE(requests[0].has_partition());
+  const double timeout = static_cast<double>(requests[0].timeout().seconds()) +
+                         static_cast<double>(requests[0].timeout().nanos()) / 1e9;
+  EXPECT_GT(timeout, 5.0);
+  EXPECT_LE(timeout, 9.0);
+}
+
+TEST(AppendTest, Duplicate_IsSaid) {
+  FakeNode node;
+  node.append.Always(
+      [](grpc::ServerContext*, const v1::AppendRequest&, v1::AppendResponse* answer) {
+        answer->set_base_offset(4);
+        answer->set_duplicate(true);
+        return grpc::Status::OK;
+      });
+  const AppendOutcome outcome = ClientOf({node.address()})->Append(OneRecord());
+  ASSERT_TRUE(std::holds_alternative<Committed>(outcome));
+  EXPECT_TRUE(std::get<Committed>(outcome).duplicate);
+}
+
+TEST(AppendTest, NotLeaderWithHint_GoesThereAndStaysThere) {
+  FakeNode follower;
+  FakeNode leader;
+  follower.append.Always(FailWith(AsRefused(
+      {google::rpc::UNAVAILABLE,
+       "NOT_LEADER",
+       "elsewhere",
+       {{"leader_id", "2"}, {"leader_epoch", "3"}, {"leader_endpoint", leader.address()}}})));
+  leader.append.Always(CommitAt(5, 2, 3));
+  const auto client = ClientOf({follower.address()});
+  EXPECT_TRUE(std::holds_alternative<Committed>(client->Append(OneRecord())));
+  EXPECT_TRUE(std::holds_alternative<Committed>(client->Append(OneRecord())));
+  EXPECT_EQ(follower.append.requests().size(), 1u);
+  EXPECT_EQ(leader.append.requests().size(), 2u);
+}
+
+TEST(AppendTest, LeaderKnownByIdOnly_IsLookedUp) {
+  FakeNode first;
+  FakeNode leader;
+  first.append.Always(CommitAt(1, 2, 3));
+  leader.append.Always(CommitAt(2, 2, 3));
+  const std::string address = leader.address();
+  first.describe_cluster.Always([address](grpc::ServerContext*, const v1::DescribeClusterRequest&,
+                                          v1::DescribeClusterResponse* answer) {
+    auto* node = answer->add_nodes();
+    node->set_node_id(2);
+    auto* endpoint = node->add_endpoints();
+    endpoint->set_listener("client");
+    endpoint->set_address(address);
+    return grpc::Status::OK;
+  });
+  const auto client = ClientOf({first.address()});
+  // The look-up runs beside the appends, so that some of them may still go to the first node.
+  for (int i = 0; i < 1000 && leader.append.requests().empty(); ++i) {
+    ASSERT_TRUE(std::holds_alternative<Committed>(client->Append(OneRecord())));
+  }
+  EXPECT_FALSE(leader.append.requests().empty());
+  EXPECT_EQ(first.describe_cluster.requests().size(), 1u);
+}
+
+TEST(AppendTest, RefusedForNow_IsRepeatedUntilItSucceeds) {
+  FakeNode node;
+  for (const char* reason : {kNoLeader, "THROTTLED", "SHUTTING_DOWN", "NOT_LEADER"}) {
+    node.append.Then(FailWith(AsRefused({google::rpc::UNAVAILABLE, reason})));
+  }
+  node.append.Always(CommitAt(9));
+  std::atomic<int> notices{0};
+  CallOptions options;
+  options.on_retry = [&notices](const RetryNotice&) { ++notices; };
+  const AppendOutcome outcome = ClientOf({node.address()})->Append(OneRecord(), options);
+  EXPECT_TRUE(std::holds_alternative<Committed>(outcome)) << ErrorOf(outcome).ToString();
+  EXPECT_EQ(node.append.requests().size(), 5u);
+  EXPECT_EQ(notices, 4);
+}
+
+TEST(AppendTest, RefusedForNow_GoesToAnotherNode) {
+  FakeNode cut_off;
+  FakeNode other;
+  cut_off.append.Always(FailWith(AsRefused({google::rpc::UNAVAILABLE, kNoLeader})));
+  other.append.Always(CommitAt(9));
+  const auto client = ClientOf({cut_off.address(), other.address()});
+  EXPECT_TRUE(std::holds_alternative<Committed>(client->Append(OneRecord())));
+  EXPECT_EQ(cut_off.append.requests().size(), 1u);
+}
+
+TEST(AppendTest, RefusedToTheEnd_IsRefusedAtTheDeadline) {
+  FakeNode node;
+  node.append.Always(FailWith(AsRefused({google::rpc::UNAVAILABLE, kNoLeader})));
+  const AppendOutcome outcome =
+      ClientOf({node.address()})->Append(OneRecord(), Within(milliseconds(300)));
+  ASSERT_TRUE(std::holds_alternative<Refused>(outcome));
+  EXPECT_EQ(ErrorOf(outcome).reason, v1::ERROR_REASON_LEADER_NOT_AVAILABLE);
+  EXPECT_GT(ErrorOf(outcome).attempts, 2);
+  EXPECT_EQ(node.append.requests().size(), static_cast<size_t>(ErrorOf(outcome).attempts));
+}
+
+TEST(AppendTest, RefusedForGood_IsNotRepeated) {
+  FakeNode node;
+  node.append.Always(FailWith(AsRefused({google::rpc::INVALID_ARGUMENT, "RECORD_TOO_LARGE"})));
+  const AppendOutcome outcome = ClientOf({node.address()})->Append(OneRecord());
+  ASSERT_TRUE(std::holds_alternative<Refused>(outcome));
+  EXPECT_EQ(node.append.requests().size(), 1u);
+}
+
+// Each of these may hide a committed append: it is unknown, and never sent again.
+TEST(AppendTest, ErrorsWithoutProof_AreUnknownAndNotRepeated) {
+  FakeNode node;
+  FakeError foreign = AsRefused({google::rpc::UNAVAILABLE, kNoLeader});
+  foreign.domain = "proxy.example";
+  node.append.Then(FailWith(grpc::StatusCode::UNAVAILABLE));
+  node.append.Then(FailWith(grpc::StatusCode::DEADLINE_EXCEEDED));
+  node.append.Then(FailWith(grpc::StatusCode::NOT_FOUND));
+  node.append.Then(FailWith({google::rpc::UNAVAILABLE, "COMMIT_UNKNOWN"}));
+  node.append.Then(FailWith({google::rpc::UNAVAILABLE, "NOT_LEADER"}));
+  node.append.Then(FailWith(foreign));
+  node.append.Then([](auto...) { return grpc::Status::OK; });
+  FakeNode other;
+  other.append.Always(CommitAt(0));
+  for (size_t i = 1; i <= 7; ++i) {
+    const AppendOutcome outcome = ClientOf({node.address(), other.address()})->Append(OneRecord());
+    EXPECT_TRUE(std::holds_alternative<Unknown>(outcome)) << i;
+    EXPECT_EQ(node.append.requests().size(), i);
+  }
+  EXPECT_TRUE(other.append.requests().empty());
+}
+
+TEST(AppendTest, DeadNodes_CostNoOutcome) {
+  FakeNode dead;
+  dead.Kill();
+  FakeNode node;
+  node.append.Always(CommitAt(1));
+  const AppendOutcome outcome =
+      ClientOf({dead.address(), node.address()})->Append(OneRecord(), Within(seconds(10)));
+  EXPECT_TRUE(std::holds_alternative<Committed>(outcome)) << ErrorOf(outcome).ToString();
+}
+
+TEST(AppendTest, NobodyThere_IsRefusedBecauseNothingWasSent) {
+  FakeNode dead;
+  dead.Kill();
+  const AppendOutcome outcome =
+      ClientOf({dead.address()})->Append(OneRecord(), Within(milliseconds(300)));
+  ASSERT_TRUE(std::holds_alternative<Refused>(outcome));
+  EXPECT_EQ(ErrorOf(outcome).origin, Error::Origin::kNotSent);
+  EXPECT_EQ(ErrorOf(outcome).attempts, 0);
+}
+
+TEST(AppendTest, NodeDiesBeforeItsAnswer_IsUnknown) {
+  FakeNode node;
+  FakeNode other;
+  node.append.Always(
+      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
+  other.append.Always(CommitAt(1));
+  const auto client = ClientOf({node.address(), other.address()});
+  Mutex mutex;
+  CondVar changed;
+  std::optional<AppendOutcome> result;
+  client->AppendAsync(OneRecord(), CallOptions(), [&](AppendOutcome outcome) {
+    MutexLock lock(&mutex);
+    result = std::move(outcome);
+    changed.NotifyAll();
+  });
+  ASSERT_TRUE(node.append.Await(1));
+  node.Kill();
+  {
+    MutexLock lock(&mutex);
+    while (!result.has_value()) changed.Wait(&mutex);
+    EXPECT_TRUE(std::holds_alternative<Unknown>(*result));
+  }
+  EXPECT_TRUE(other.append.requests().empty());
+  // The client itself goes on.
+  EXPECT_TRUE(std::holds_alternative<Committed>(client->Append(OneRecord())));
+}
+
+TEST(AppendTest, NoAnswerInTime_IsUnknown) {
+  FakeNode node;
+  node.append.Always(
+      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
+  const AppendOutcome outcome =
+      ClientOf({node.address()})->Append(OneRecord(), Within(milliseconds(200)));
+  ASSERT_TRUE(std::holds_alternative<Unknown>(outcome));
+  EXPECT_EQ(ErrorOf(outcome).code, google::rpc::DEADLINE_EXCEEDED);
+}
+
+TEST(AppendTest, EndOfTheClient_CompletesWhatIsOnItsWay) {
+  FakeNode node;
+  node.append.Always(
+      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
+  std::atomic<int> unknown{0};
+  auto client = ClientOf({node.address()});
+  client->AppendAsync(OneRecord(), CallOptions(), [&unknown](AppendOutcome outcome) {
+    if (std::holds_alternative<Unknown>(outcome)) ++unknown;
+  });
+  ASSERT_TRUE(node.append.Await(1));
+  client.reset();
+  EXPECT_EQ(unknown, 1);
+}
+
+TEST(AppendTest, EndOfTheClientBeforeSending_IsRefused) {
+  FakeNode dead;
+  dead.Kill();
+  std::atomic<int> refused{0};
+  auto client = ClientOf({dead.address()});
+  client->AppendAsync(OneRecord(), CallOptions(), [&refused](AppendOutcome outcome) {
+    if (std::holds_alternative<Refused>(outcome)) ++refused;
+  });
+  client.reset();
+  EXPECT_EQ(refused, 1);
+}
+
+TEST(AppendTest, ManyAtOnce_AllComplete) {
+  constexpr int kCalls = 200;
+  FakeNode node;
+  node.append.Always(CommitAt(1));
+  const auto client = ClientOf({node.address()});
+  Mutex mutex;
+  CondVar changed;
+  int committed = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    client->AppendAsync(OneRecord(), CallOptions(), [&](AppendOutcome outcome) {
+      MutexLock lock(&mutex);
+      if (std::holds_alternative<Committed>(outcome)) ++committed;
+      changed.NotifyAll();
+    });
+  }
+  MutexLock lock(&mutex);
+  while (committed < kCalls) {
+    ASSERT_TRUE(changed.WaitFor(&mutex, seconds(20))) << committed << " committed";
+  }
+}
+
+v1::ListOffsetsRequest OffsetsRequest() {
+  v1::ListOffsetsRequest request;
+  request.add_topics()->set_topic("orders");
+  request.mutable_topics(0)->add_partitions(0);
+  return request;
+}
+
+TEST(ReadTest, LostConnection_IsAskedAgainElsewhere) {
+  FakeNode broken;
+  FakeNode node;
+  broken.list_offsets.Always(FailWith(grpc::StatusCode::UNAVAILABLE));
+  node.list_offsets.Always(
+      [](grpc::ServerContext*, const v1::ListOffsetsRequest&, v1::ListOffsetsResponse* answer) {
+        answer->add_topics()->set_topic("orders");
+        return grpc::Status::OK;
+      });
+  const auto result = ClientOf({broken.address(), node.address()})->ListOffsets(OffsetsRequest());
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(result.value().topics(0).topic(), "orders");
+}
+
+TEST(ReadTest, EntryThatFailsForNow_IsAskedAgain) {
+  FakeNode node;
+  node.list_offsets.Then(
+      [](grpc::ServerContext*, const v1::ListOffsetsRequest&, v1::ListOffsetsResponse* answer) {
+        auto* entry = answer->add_topics()->add_partitions();
+        *entry->mutable_error() = ToRpcStatus({google::rpc::UNAVAILABLE, kNoLeader});
+        return grpc::Status::OK;
+      });
+  node.list_offsets.Always(
+      [](grpc::ServerContext*, const v1::ListOffsetsRequest&, v1::ListOffsetsResponse* answer) {
+        answer->add_topics()->add_partitions()->set_latest_offset(8);
+        return grpc::Status::OK;
+      });
+  const auto result = ClientOf({node.address()})->ListOffsets(OffsetsRequest());
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result.value().topics(0).partitions(0).latest_offset(), 8);
+  EXPECT_EQ(node.list_offsets.requests().size(), 2u);
+}
+
+TEST(ReadTest, EntryThatFailsToTheEnd_IsInTheAnswer) {
+  FakeNode node;
+  node.list_offsets.Always(
+      [](grpc::ServerContext*, const v1::ListOffsetsRequest&, v1::ListOffsetsResponse* answer) {
+        auto* entry = answer->add_topics()->add_partitions();
+        *entry->mutable_error() = ToRpcStatus({google::rpc::UNAVAILABLE, kNoLeader});
+        return grpc::Status::OK;
+      });
+  const auto result =
+      ClientOf({node.address()})->ListOffsets(OffsetsRequest(), Within(milliseconds(200)));
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result.value().topics(0).partitions(0).has_error());
+}
+
+TEST(ReadTest, NodeThatHangs_IsLeftForAnother) {
+  FakeNode hung;
+  FakeNode node;
+  hung.describe_cluster.Always(
+      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
+  node.describe_cluster.Always([](grpc::ServerContext*, const v1::DescribeClusterRequest&,
+                                  v1::DescribeClusterResponse* answer) {
+    answer->set_cluster_id("c");
+    return grpc::Status::OK;
+  });
+  ClientOptions options;
+  options.bootstrap = {hung.address(), node.address()};
+  options.spread = false;
+  options.read_attempt_timeout = milliseconds(200);
+  const auto result = QuorumClient(options).DescribeCluster({});
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(result.value().cluster_id(), "c");
+}
+
+TEST(ChangeTest, LostConnection_IsNotRepeatedAndMayHaveHappened) {
+  FakeNode node;
+  node.create_topic.Always(FailWith(grpc::StatusCode::UNAVAILABLE));
+  const auto result = ClientOf({node.address()})->CreateTopic({});
+  ASSERT_FALSE(result.ok());
+  EXPECT_TRUE(MayHaveHappened(result.error()));
+  EXPECT_EQ(node.create_topic.requests().size(), 1u);
+}
+
+TEST(ChangeTest, NoControllerForNow_IsRepeated) {
+  FakeNode node;
+  node.delete_topic.Then(FailWith({google::rpc::UNAVAILABLE, kNoLeader}));
+  node.delete_topic.Always(
+      [](grpc::ServerContext*, const v1::DeleteTopicRequest&, v1::DeleteTopicResponse* answer) {
+        answer->set_topic_id(7);
+        return grpc::Status::OK;
+      });
+  const auto result = ClientOf({node.address()})->DeleteTopic({});
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(result.value().topic_id(), 7u);
+  EXPECT_TRUE(node.delete_topic.requests()[1].has_timeout());
+}
+
+}  // namespace
+}  // namespace quorum::client

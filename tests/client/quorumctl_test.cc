@@ -1,0 +1,511 @@
+// quorumctl end to end against a scripted node: what it writes where, and its exit codes.
+
+#include "client/quorumctl/quorumctl.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "client/quorumctl/exit_code.h"
+#include "tests/client/fake_node.h"
+
+namespace quorum::client::quorumctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kDirectory[] = "00000000-0000-0000-0000-000000000001";
+
+struct Output {
+  ExitCode code = ExitCode::kDone;
+  std::string out;
+  std::string err;
+};
+
+class QuorumctlTest : public ::testing::Test {
+ protected:
+  // Runs the words against the node, with `in` as standard input.
+  Output Run(std::vector<std::string> words, const std::string& in = "") {
+    words.push_back("--bootstrap=" + node_.address());
+    std::istringstream input(in);
+    std::ostringstream out;
+    std::ostringstream err;
+    Streams streams{input, out, err};
+    const int code = RunQuorumctl(words, streams);
+    return {static_cast<ExitCode>(code), out.str(), err.str()};
+  }
+
+  // Sets the answer of a call.
+  template <typename Request, typename Answer, typename Message>
+  static void SetAnswer(Script<Request, Answer>& script, const Message& message) {
+    script.Always([message](grpc::ServerContext*, const Request&, Answer answer) {
+      *answer = message;
+      return grpc::Status::OK;
+    });
+  }
+
+  template <typename Request, typename Answer>
+  static void Fail(Script<Request, Answer>& script, const FakeError& error) {
+    script.Always([error](auto...) { return ToStatus(error); });
+  }
+
+  FakeNode node_;
+};
+
+v1::TopicDescription Orders() {
+  v1::TopicDescription topic;
+  topic.set_topic_id(17);
+  topic.set_name("orders");
+  topic.set_partition_count(2);
+  topic.set_replica_count(3);
+  for (uint32_t index = 0; index < 2; ++index) {
+    auto* partition = topic.add_partitions();
+    partition->set_partition(index);
+    partition->set_state(index == 0 ? v1::PARTITION_STATE_CREATED : v1::PARTITION_STATE_CREATING);
+    for (const int32_t id : {1, 2, 3}) partition->add_replicas()->set_node_id(id);
+  }
+  topic.mutable_partitions(0)->set_leader_id(2);
+  topic.mutable_partitions(0)->set_leader_epoch(4);
+  return topic;
+}
+
+TEST_F(QuorumctlTest, TopicCreate_Table) {
+  v1::CreateTopicResponse answer;
+  *answer.mutable_topic() = Orders();
+  SetAnswer(node_.create_topic, answer);
+  const Output output = Run({"topic", "create", "orders", "--partitions=2", "--replicas=3"});
+  EXPECT_EQ(output.code, ExitCode::kDone);
+  EXPECT_EQ(output.out, "created orders (topic id 17): partitions 2, replicas 3\n");
+  EXPECT_EQ(output.err, "");
+  const auto requests = node_.create_topic.requests();
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].partitions(), 2u);
+  EXPECT_EQ(requests[0].replicas(), 3u);
+}
+
+TEST_F(QuorumctlTest, TopicCreate_ExistsAlready) {
+  Fail(node_.create_topic, {google::rpc::ALREADY_EXISTS,
+                            "TOPIC_ALREADY_EXISTS",
+                            "topic orders exists",
+                            {{"topic", "orders"}}});
+  const Output output = Run({"topic", "create", "orders"});
+  EXPECT_EQ(output.code, ExitCode::kRefused);
+  EXPECT_EQ(output.out, "");
+  EXPECT_EQ(output.err,
+            "quorumctl: create topic orders: refused, nothing was changed\n"
+            "  why: TOPIC_ALREADY_EXISTS: topic orders exists\n"
+            "  do:  see what it is: quorumctl topic describe orders\n");
+}
+
+TEST_F(QuorumctlTest, TopicCreate_LostConnectionIsUnknown) {
+  node_.create_topic.Always(
+      [](auto...) { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"); });
+  const Output output = Run({"topic", "create", "orders"});
+  EXPECT_EQ(output.code, ExitCode::kUnknown);
+  EXPECT_EQ(output.err,
+            "quorumctl: create topic orders: outcome unknown, it was perhaps done\n"
+            "  why: UNAVAILABLE: Socket closed\n"
+            "  do:  read it back before repeating it: quorumctl topic describe orders\n");
+}
+
+TEST_F(QuorumctlTest, TopicDelete) {
+  v1::DeleteTopicResponse answer;
+  answer.set_topic_id(17);
+  SetAnswer(node_.delete_topic, answer);
+  EXPECT_EQ(Run({"topic", "delete", "orders"}).out, "deleted orders (topic id 17)\n");
+  EXPECT_EQ(Run({"topic", "delete", "orders", "-o", "json"}).out, "{\"topicId\":\"17\"}\n");
+  Fail(node_.delete_topic, {google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION", "no topic x"});
+  const Output output = Run({"topic", "delete", "x"});
+  EXPECT_EQ(output.code, ExitCode::kNotFound);
+  EXPECT_EQ(output.err,
+            "quorumctl: delete topic x: not found, nothing was changed\n"
+            "  why: UNKNOWN_TOPIC_OR_PARTITION: no topic x\n"
+            "  do:  see what exists: quorumctl topic list\n");
+}
+
+TEST_F(QuorumctlTest, TopicList_JoinsThePages) {
+  node_.list_topics.Always([](grpc::ServerContext*, const v1::ListTopicsRequest& request,
+                              v1::ListTopicsResponse* answer) {
+    auto* topic = answer->add_topics();
+    topic->set_name(request.page_token().empty() ? "orders" : "stock");
+    topic->set_topic_id(request.page_token().empty() ? 17 : 118);
+    topic->set_partition_count(2);
+    topic->set_replica_count(3);
+    if (request.page_token().empty()) answer->set_next_page_token("more");
+    return grpc::Status::OK;
+  });
+  EXPECT_EQ(Run({"topic", "list"}).out,
+            "TOPIC   PARTITIONS  REPLICAS   ID\n"
+            "orders           2         3   17\n"
+            "stock            2         3  118\n");
+  EXPECT_EQ(Run({"topic", "list", "-o", "json"}).out,
+            "{\"topics\":["
+            "{\"topicId\":\"17\",\"name\":\"orders\",\"partitionCount\":2,\"replicaCount\":3,"
+            "\"internal\":false,\"partitions\":[]},"
+            "{\"topicId\":\"118\",\"name\":\"stock\",\"partitionCount\":2,\"replicaCount\":3,"
+            "\"internal\":false,\"partitions\":[]}],\"nextPageToken\":\"\"}\n");
+}
+
+TEST_F(QuorumctlTest, TopicDescribe) {
+  v1::DescribeTopicResponse answer;
+  *answer.mutable_topic() = Orders();
+  SetAnswer(node_.describe_topic, answer);
+  EXPECT_EQ(Run({"topic", "describe", "orders"}).out,
+            "orders (topic id 17)\n"
+            "\n"
+            "PARTITION  STATE     LEADER  EPOCH  REPLICAS\n"
+            "orders:0   created        2      4  1,2,3\n"
+            "orders:1   creating       -      -  1,2,3\n");
+  EXPECT_THAT(Run({"topic", "describe", "orders", "-o", "json"}).out,
+              HasSubstr("\"partition\":0,\"leaderId\":2,\"leaderEpoch\":\"4\""));
+}
+
+TEST_F(QuorumctlTest, Append_FromWordsIsOneBatch) {
+  node_.append.Always(CommitAt(17, 2, 4));
+  const Output one = Run({"append", "orders:0", "v1", "--key=k1"});
+  EXPECT_EQ(one.code, ExitCode::kDone);
+  EXPECT_EQ(one.out, "committed orders:0 offset 17 epoch 4\n");
+  EXPECT_EQ(one.err, "");
+  EXPECT_EQ(Run({"append", "orders:0", "v1", "v2", "v3"}).out,
+            "committed orders:0 offsets 17-19 epoch 4\n");
+  EXPECT_EQ(Run({"append", "orders:0", "v1", "-o", "json"}).out,
+            "{\"topic\":\"orders\",\"partition\":0,\"outcome\":\"committed\",\"baseOffset\":\"17\","
+            "\"recordCount\":1,\"leaderEpoch\":\"4\",\"leaderId\":2,\"duplicate\":false}\n");
+  const auto requests = node_.append.requests();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].records(0).key(), "k1");
+  EXPECT_FALSE(requests[1].records(0).has_key());
+  EXPECT_EQ(requests[1].records_size(), 3);
+}
+
+TEST_F(QuorumctlTest, Append_Tombstone) {
+  node_.append.Always(CommitAt(1));
+  EXPECT_EQ(Run({"append", "orders:0", "--key=k", "--tombstone"}).code, ExitCode::kDone);
+  const auto requests = node_.append.requests();
+  ASSERT_EQ(requests.size(), 1u);
+  ASSERT_EQ(requests[0].records_size(), 1);
+  EXPECT_FALSE(requests[0].records(0).has_value());
+}
+
+TEST_F(QuorumctlTest, Append_FromLines) {
+  node_.append.Then(CommitAt(0, 2, 4));
+  node_.append.Then(CommitAt(2, 2, 4));
+  const Output output = Run({"append", "orders:0", "--batch=2"}, "a\n\nc");
+  EXPECT_EQ(output.code, ExitCode::kDone);
+  EXPECT_EQ(output.out,
+            "committed orders:0 offsets 0-1 epoch 4\n"
+            "committed orders:0 offset 2 epoch 4\n");
+  EXPECT_EQ(output.err, "3 committed, 0 refused, 0 unknown\n");
+  const auto requests = node_.append.requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].records(0).value(), "a");
+  EXPECT_TRUE(requests[0].records(1).has_value()) << "an empty line is an empty value";
+  EXPECT_EQ(requests[1].records(0).value(), "c");
+}
+
+TEST_F(QuorumctlTest, Append_FromLinesStopsAtTheFirstUnknown) {
+  node_.append.Then(CommitAt(0, 2, 4));
+  node_.append.Then([](auto...) {
+    return ToStatus(
+        {google::rpc::DEADLINE_EXCEEDED, "COMMIT_UNKNOWN", "not known to be committed"});
+  });
+  node_.append.Always(CommitAt(2, 2, 4));
+  const Output output = Run({"append", "orders:0"}, "a\nb\nc\n");
+  EXPECT_EQ(output.code, ExitCode::kUnknown);
+  EXPECT_EQ(output.out, "committed orders:0 offset 0 epoch 4\n");
+  EXPECT_EQ(output.err,
+            "quorumctl: append to orders:0: outcome unknown, it was perhaps done\n"
+            "  why: COMMIT_UNKNOWN: not known to be committed\n"
+            "  do:  read it back before repeating it: quorumctl tail orders:0 --until-end\n"
+            "1 committed, 0 refused, 1 unknown\n");
+  EXPECT_EQ(node_.append.requests().size(), 2u);
+}
+
+TEST_F(QuorumctlTest, Append_NoInputIsDone) {
+  const Output output = Run({"append", "orders:0"});
+  EXPECT_EQ(output.code, ExitCode::kDone);
+  EXPECT_EQ(output.err, "0 committed, 0 refused, 0 unknown\n");
+}
+
+TEST_F(QuorumctlTest, Append_RefusedWithLeaderHint) {
+  Fail(
+      node_.append,
+      AsRefused({google::rpc::FAILED_PRECONDITION,
+                 "FENCED_LEADER_EPOCH",
+                 "epoch 3 is over",
+                 {{"leader_id", "2"}, {"leader_epoch", "4"}, {"leader_endpoint", "127.0.0.1:9"}}}));
+  const Output output = Run({"append", "orders:0", "v", "-o", "json"});
+  EXPECT_EQ(output.code, ExitCode::kRefused);
+  EXPECT_EQ(output.out,
+            "{\"topic\":\"orders\",\"partition\":0,\"outcome\":\"refused\","
+            "\"code\":\"FAILED_PRECONDITION\",\"reason\":\"FENCED_LEADER_EPOCH\","
+            "\"message\":\"epoch 3 is over\"}\n");
+  EXPECT_EQ(output.err,
+            "quorumctl: append to orders:0: refused, nothing was changed\n"
+            "  why: FENCED_LEADER_EPOCH: epoch 3 is over "
+            "(leader: node 2 at 127.0.0.1:9, epoch 4)\n"
+            "  do:  see what there is: quorumctl quorum describe orders:0\n");
+}
+
+TEST_F(QuorumctlTest, Append_NoSuchPartition) {
+  Fail(node_.append, AsRefused({google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION", "no"}));
+  EXPECT_EQ(Run({"append", "orders:9", "v"}).code, ExitCode::kNotFound);
+}
+
+TEST_F(QuorumctlTest, Append_NobodyThere) {
+  node_.Kill();
+  const Output output = Run({"append", "orders:0", "v", "--timeout=300ms"});
+  EXPECT_EQ(output.code, ExitCode::kUnreachable);
+  EXPECT_EQ(output.err,
+            "quorumctl: append to orders:0: no answer in time\n"
+            "  why: UNAVAILABLE: no node could be reached at " +
+                node_.address() +
+                "\n  do:  nothing was sent; check --bootstrap, and that the nodes run\n");
+}
+
+TEST_F(QuorumctlTest, Append_TriesUntilTheTimeout) {
+  Fail(node_.append, AsRefused({google::rpc::UNAVAILABLE, "LEADER_NOT_AVAILABLE", "no leader"}));
+  const Output output = Run({"append", "orders:0", "v", "--timeout=300ms"});
+  EXPECT_EQ(output.code, ExitCode::kRefused);
+  EXPECT_THAT(output.err, HasSubstr("  why: LEADER_NOT_AVAILABLE: no leader (attempts: "));
+  EXPECT_GT(node_.append.requests().size(), 2u);
+}
+
+auto Serve(std::vector<v1::TailResponse> messages) {
+  return [messages](grpc::ServerContext*, const v1::TailRequest&, TailWriter writer) {
+    for (const v1::TailResponse& message : messages) writer->Write(message);
+    return grpc::Status::OK;
+  };
+}
+
+v1::TailResponse SomeRecords() {
+  v1::TailResponse message = RecordsMessage(5, 7, 8);
+  auto* batch = message.mutable_records()->mutable_batches(0);
+  batch->mutable_records(0)->set_key("k1");
+  batch->mutable_records(0)->add_headers()->set_name("h");
+  batch->mutable_records(1)->set_value(std::string("\0\n", 2));
+  batch->mutable_records(2)->set_key("k1");
+  batch->mutable_records(2)->clear_value();
+  return message;
+}
+
+TEST_F(QuorumctlTest, Tail_Table) {
+  node_.tail.Always(Serve({SomeRecords()}));
+  const Output output = Run({"tail", "orders:0", "--from=5", "--max=3"});
+  EXPECT_EQ(output.code, ExitCode::kDone);
+  EXPECT_EQ(output.out,
+            "         5  k1            v5\n"
+            "         6  -             \\x00\\n\n"
+            "         7  k1            (tombstone)\n");
+  EXPECT_EQ(output.err, "");
+  const auto requests = node_.tail.requests();
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].offset(), 5);
+  EXPECT_EQ(requests[0].max_records(), 3);
+}
+
+TEST_F(QuorumctlTest, Tail_JsonIsAnObjectALine) {
+  node_.tail.Always(Serve({SomeRecords()}));
+  EXPECT_EQ(Run({"tail", "orders:0", "--until-end", "-o", "json"}).out,
+            "{\"topic\":\"orders\",\"partition\":0,\"offset\":\"5\",\"leaderEpoch\":\"3\","
+            "\"timestampMs\":\"1700000000000\",\"key\":\"azE=\",\"value\":\"djU=\","
+            "\"headers\":[{\"name\":\"h\"}]}\n"
+            "{\"topic\":\"orders\",\"partition\":0,\"offset\":\"6\",\"leaderEpoch\":\"3\","
+            "\"timestampMs\":\"1700000000000\",\"value\":\"AAo=\",\"headers\":[]}\n"
+            "{\"topic\":\"orders\",\"partition\":0,\"offset\":\"7\",\"leaderEpoch\":\"3\","
+            "\"timestampMs\":\"1700000000000\",\"key\":\"azE=\",\"headers\":[]}\n");
+}
+
+TEST_F(QuorumctlTest, Tail_GoesOnAfterABreak) {
+  node_.tail.Then([](grpc::ServerContext*, const v1::TailRequest&, TailWriter writer) {
+    writer->Write(RecordsMessage(0, 0, 2));
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone");
+  });
+  node_.tail.Always(Serve({RecordsMessage(0, 1, 2)}));
+  EXPECT_EQ(Run({"tail", "orders:0", "--max=2"}).out,
+            "         0  -             v0\n"
+            "         1  -             v1\n");
+}
+
+TEST_F(QuorumctlTest, Tail_Failures) {
+  FakeError error{google::rpc::OUT_OF_RANGE, "OFFSET_OUT_OF_RANGE", "the log ends at 3"};
+  node_.tail.Always([error](auto...) { return ToStatus(error); });
+  const Output output = Run({"tail", "orders:0", "--from=9"});
+  EXPECT_EQ(output.code, ExitCode::kFailed);
+  EXPECT_EQ(output.err,
+            "quorumctl: tail orders:0: failed\n"
+            "  why: OFFSET_OUT_OF_RANGE: the log ends at 3\n"
+            "  do:  begin within the log: --from=earliest\n");
+  error = {google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION", "no"};
+  node_.tail.Always([error](auto...) { return ToStatus(error); });
+  EXPECT_EQ(Run({"tail", "orders:0"}).code, ExitCode::kNotFound);
+}
+
+v1::ListOffsetsResponse SomeOffsets() {
+  v1::ListOffsetsResponse answer;
+  auto* topic = answer.add_topics();
+  topic->set_topic("orders");
+  auto* entry = topic->add_partitions();
+  entry->set_partition(0);
+  entry->set_earliest_offset(0);
+  entry->set_latest_offset(120);
+  entry->set_leader_epoch(4);
+  entry->set_leader_id(2);
+  return answer;
+}
+
+TEST_F(QuorumctlTest, Offsets) {
+  SetAnswer(node_.list_offsets, SomeOffsets());
+  EXPECT_EQ(Run({"offsets", "orders:0"}).out,
+            "PARTITION  EARLIEST  LATEST  EPOCH  LEADER\n"
+            "orders:0          0     120      4       2\n");
+  EXPECT_EQ(Run({"offsets", "orders:0", "-o", "json"}).out,
+            "{\"topic\":\"orders\",\"partition\":0,\"stale\":false,\"earliestOffset\":\"0\","
+            "\"latestOffset\":\"120\",\"leaderEpoch\":\"4\",\"leaderId\":2}\n");
+  EXPECT_THAT(Run({"offsets", "orders", "-o", "json"}).out,
+              HasSubstr("{\"topic\":\"orders\",\"partitions\":[{\"stale\":false,\"partition\":0,"));
+}
+
+TEST_F(QuorumctlTest, Offsets_UnknownTopicAndEmptyAnswer) {
+  v1::ListOffsetsResponse answer;
+  auto* topic = answer.add_topics();
+  topic->set_topic("orders");
+  *topic->mutable_error() = ToRpcStatus({google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION"});
+  SetAnswer(node_.list_offsets, answer);
+  EXPECT_EQ(Run({"offsets", "orders:0"}).code, ExitCode::kNotFound);
+  SetAnswer(node_.list_offsets, v1::ListOffsetsResponse());
+  EXPECT_EQ(Run({"offsets", "orders:0"}).code, ExitCode::kFailed);
+}
+
+v1::DescribeQuorumResponse SomeQuorum() {
+  v1::DescribeQuorumResponse answer;
+  auto* topic = answer.add_topics();
+  topic->set_topic("orders");
+  topic->set_topic_id(17);
+  auto* entry = topic->add_partitions();
+  entry->set_partition(0);
+  entry->set_leader_id(1);
+  entry->set_leader_epoch(4);
+  entry->set_high_watermark(119);
+  entry->set_log_start_offset(0);
+  entry->set_log_end_offset(120);
+  const auto add = [entry](int32_t id, bool voter, v1::ReplicaRole role) {
+    auto* replica = voter ? entry->add_current_voters() : entry->add_observers();
+    replica->set_node_id(id);
+    replica->set_directory_id(kDirectory);
+    replica->set_role(role);
+    return replica;
+  };
+  add(1, true, v1::REPLICA_ROLE_LEADER)->set_log_end_offset(120);
+  auto* follower = add(2, true, v1::REPLICA_ROLE_FOLLOWER);
+  follower->set_log_end_offset(119);
+  follower->mutable_last_fetch_age()->set_nanos(20'000'000);
+  follower->mutable_last_caught_up_age()->set_seconds(1);
+  add(3, true, v1::REPLICA_ROLE_UNSPECIFIED);
+  add(4, false, v1::REPLICA_ROLE_OBSERVER)->set_log_end_offset(60);
+  return answer;
+}
+
+TEST_F(QuorumctlTest, QuorumDescribe_OnePartition) {
+  SetAnswer(node_.describe_quorum, SomeQuorum());
+  const Output output = Run({"quorum", "describe", "orders:0"});
+  EXPECT_EQ(output.code, ExitCode::kDone);
+  EXPECT_EQ(output.out,
+            "orders:0  leader 1  epoch 4  high watermark 119  log 0 to 120\n"
+            "\n"
+            "NODE  KIND      ROLE      LOG END  LAG  FETCHED  CAUGHT UP  DIRECTORY\n"
+            "   1  voter     leader        120    0        -          -  "
+            "00000000-0000-0000-0000-000000000001\n"
+            "   2  voter     follower      119    1    0.02s      1.00s  "
+            "00000000-0000-0000-0000-000000000001\n"
+            "   3  voter     -               -    -        -          -  "
+            "00000000-0000-0000-0000-000000000001\n"
+            "   4  observer  observer       60   60        -          -  "
+            "00000000-0000-0000-0000-000000000001\n");
+}
+
+TEST_F(QuorumctlTest, QuorumDescribe_OnePartitionAsJsonHasTheLeader) {
+  SetAnswer(node_.describe_quorum, SomeQuorum());
+  EXPECT_THAT(Run({"quorum", "describe", "orders:0", "-o", "json"}).out,
+              ::testing::AllOf(
+                  ::testing::StartsWith("{\"topic\":\"orders\",\"partition\":0,"),
+                  HasSubstr("\"leaderId\":1,\"leaderEpoch\":\"4\",\"highWatermark\":\"119\"")));
+}
+
+TEST_F(QuorumctlTest, QuorumDescribe_TopicShowsPartitionsWithoutLeader) {
+  v1::DescribeQuorumResponse answer = SomeQuorum();
+  auto* entry = answer.mutable_topics(0)->add_partitions();
+  entry->set_partition(1);
+  *entry->mutable_error() =
+      ToRpcStatus({google::rpc::UNAVAILABLE, "LEADER_NOT_AVAILABLE", "no leader"});
+  SetAnswer(node_.describe_quorum, answer);
+  const Output output = Run({"quorum", "describe", "orders"});
+  EXPECT_EQ(output.code, ExitCode::kUnreachable);
+  EXPECT_EQ(output.out,
+            "PARTITION  LEADER  EPOCH  HIGH WATERMARK  LOG END  VOTERS  OBSERVERS  ERROR\n"
+            "orders:0        1      4             119      120  1,2,3   4          -\n"
+            "orders:1        -      -               -        -  -       -          "
+            "LEADER_NOT_AVAILABLE\n");
+  EXPECT_EQ(output.err,
+            "quorumctl: describe quorum orders:1: no answer in time\n"
+            "  why: LEADER_NOT_AVAILABLE: no leader\n"
+            "  do:  wait longer with --timeout, or see who is missing: "
+            "quorumctl quorum describe orders:1 --stale-ok\n");
+  EXPECT_EQ(node_.describe_quorum.requests().size(), 1u) << "a diagnosis does not wait";
+}
+
+TEST_F(QuorumctlTest, ClusterDescribe) {
+  v1::DescribeClusterResponse answer;
+  answer.set_cluster_id("c1");
+  answer.set_node_id(1);
+  answer.set_controller_id(2);
+  answer.set_controller_epoch(7);
+  answer.set_topic_count(1);
+  answer.set_partition_count(3);
+  for (const int32_t id : {1, 2}) {
+    auto* node = answer.add_nodes();
+    node->set_node_id(id);
+    node->set_directory_id(kDirectory);
+    auto* endpoint = node->add_endpoints();
+    endpoint->set_listener("client");
+    endpoint->set_address("127.0.0.1:710" + std::to_string(id));
+    node->set_software_version("0.1.0");
+  }
+  answer.mutable_nodes(0)->set_live(true);
+  answer.mutable_nodes(1)->set_live(false);
+  SetAnswer(node_.describe_cluster, answer);
+  EXPECT_EQ(Run({"cluster", "describe"}).out,
+            "cluster c1  controller 2  epoch 7  topics 1  partitions 3\n"
+            "\n"
+            "NODE  LIVE  ADDRESS                VERSION  DIRECTORY\n"
+            "   1  yes   client=127.0.0.1:7101  0.1.0    00000000-0000-0000-0000-000000000001\n"
+            "   2  no    client=127.0.0.1:7102  0.1.0    00000000-0000-0000-0000-000000000001\n");
+  EXPECT_THAT(Run({"cluster", "describe", "-o", "json"}).out,
+              HasSubstr("\"controllerId\":2,\"controllerEpoch\":\"7\""));
+}
+
+TEST_F(QuorumctlTest, Elect) {
+  v1::ElectLeaderResponse answer;
+  auto* entry = answer.add_topics()->add_partitions();
+  entry->set_partition(0);
+  entry->set_leader_id(2);
+  entry->set_leader_epoch(8);
+  SetAnswer(node_.elect_leader, answer);
+  EXPECT_EQ(Run({"elect", "orders:0", "--to=2"}).out, "orders:0 is led by node 2 in epoch 8\n");
+  EXPECT_EQ(node_.elect_leader.requests()[0].topics(0).partitions(0).node_id(), 2);
+  *entry->mutable_error() = ToRpcStatus({google::rpc::NOT_FOUND, "VOTER_NOT_FOUND", "no voter"});
+  SetAnswer(node_.elect_leader, answer);
+  EXPECT_EQ(Run({"elect", "orders:0", "--to=9"}).code, ExitCode::kNotFound);
+}
+
+TEST_F(QuorumctlTest, WrongCommandLine_SendsNothing) {
+  const Output output = Run({"append", "orders"});
+  EXPECT_EQ(output.code, ExitCode::kUsage);
+  EXPECT_TRUE(node_.append.requests().empty());
+}
+
+}  // namespace
+}  // namespace quorum::client::quorumctl
