@@ -1,0 +1,44 @@
+#include "service/server/disk_watchdog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "service/base/check.h"
+
+namespace quorum::server {
+namespace {
+
+// Late by this much at most, and by a quarter of a short limit.
+constexpr Duration kPeriodMax = std::chrono::milliseconds(100);
+
+int64_t Milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+}  // namespace
+
+DiskWatchdog::DiskWatchdog(const Clock* clock, const storage::SyncWatchdog* syncs, Duration limit,
+                           std::function<bool()> resign)
+    : clock_(*clock), syncs_(*syncs), limit_(limit), resign_(std::move(resign)) {}
+
+MonoTime DiskWatchdog::Round() {
+  const MonoTime now = clock_.Now();
+  const MonoTime next = now + std::min(kPeriodMax, limit_ / 4);
+  const Duration outstanding = syncs_.Outstanding(now);
+  if (outstanding <= limit_) {
+    LOG_IF(WARNING, resign_at_.has_value()) << "the disk answers again";
+    resign_at_.reset();
+    return next;
+  }
+  if (!resign_at_.has_value()) {
+    ++stalls_;
+    LOG(ERROR) << "the disk does not answer: a sync is out for " << Milliseconds(outstanding)
+               << " ms; handing over everything that is led here";
+    resign_at_ = now;
+  }
+  if (now >= *resign_at_ && resign_()) resign_at_ = now + limit_;
+  return next;
+}
+
+}  // namespace quorum::server

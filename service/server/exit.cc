@@ -1,0 +1,44 @@
+#include "service/server/exit.h"
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "service/base/check.h"
+
+namespace quorum::server {
+namespace {
+
+void WriteToStandardError(const std::string& text) {
+  // Neither buffered nor retried: nothing else can be done with a failure here.
+  const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  static_cast<void>(written);
+}
+
+// glog's type asks for this attribute instead of [[noreturn]].
+__attribute__((noreturn)) void ExitOfAssertion() {
+  constexpr int kFramesMax = 64;
+  void* frames[kFramesMax];
+  const int count = backtrace(frames, kFramesMax);
+  backtrace_symbols_fd(frames, count, STDERR_FILENO);
+  WriteToStandardError("FATAL reason=ASSERTION A broken invariant; the check is named above.\n");
+  _exit(kExitAssertion);
+}
+
+}  // namespace
+
+int Report(const storage::StoreError& error) {
+  std::ostringstream line;
+  line << "FATAL " << error;
+  std::string text = line.str();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  WriteToStandardError(text + "\n");
+  return error.exit_code;
+}
+
+void InstallAssertionExit() { google::InstallFailureFunction(&ExitOfAssertion); }
+
+}  // namespace quorum::server

@@ -1,0 +1,33 @@
+#include "service/server/node_health.h"
+
+#include <utility>
+
+namespace quorum::server {
+
+NodeHealth::NodeHealth(Publish publish) : publish_(std::move(publish)) {}
+
+bool NodeHealth::Update(const HealthInputs& inputs) {
+  const bool opened = inputs.caught_up && inputs.open >= inputs.assigned;
+  const bool became_ready = opened && !was_ready_ && !inputs.draining;
+  was_ready_ = was_ready_ || became_ready;
+  live_ = inputs.oldest_round < kStandstill;
+  ready_ = live_ && was_ready_ && !inputs.catalog_failed && !inputs.draining;
+  Say("", live_);
+  Say("liveness", live_);
+  Say("startup", true);
+  Say("readiness", ready_);
+  Say("quorum.v1.LogService", ready_);
+  Say("quorum.v1.AdminService", ready_);
+  Say("quorum.v1.VoterService", live_);
+  Say("quorum.v1.ObserverService", live_);
+  return became_ready;
+}
+
+void NodeHealth::Say(const std::string& service, bool serving) {
+  const auto [said, is_new] = said_.try_emplace(service, serving);
+  if (!is_new && said->second == serving) return;
+  said->second = serving;
+  publish_(service, serving);
+}
+
+}  // namespace quorum::server

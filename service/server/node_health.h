@@ -1,0 +1,63 @@
+// NodeHealth: what a node says of itself to probes (docs: health names). Liveness is strictly local
+// and never depends on other nodes. Readiness is reached when the catalog has been read up to its
+// watermark and every replica that it assigns to this node is open; from then on it is lost only by
+// a drain, a catalog that cannot be understood, or a loop that stands still.
+//
+//   ""  liveness     the loops run
+//   startup          the data directory is open and served
+//   readiness        caught up, and not draining
+//   quorum.v1.*      LogService and AdminService as readiness; VoterService and ObserverService as
+//                    liveness, because others must reach a node that is still catching up
+//
+// Thread: Update from one thread at a time; live and ready from any.
+
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "service/base/time.h"
+
+namespace quorum::server {
+
+struct HealthInputs {
+  // Since the oldest newest round of the node's loops.
+  Duration oldest_round = Duration::zero();
+  bool caught_up = false;
+  // Replicas that the catalog assigns to this node, and those that are open.
+  size_t assigned = 0;
+  size_t open = 0;
+  bool catalog_failed = false;
+  bool draining = false;
+};
+
+class NodeHealth {
+ public:
+  // A loop without a new round for this long stands still. Ten times what it takes at rest.
+  static constexpr Duration kStandstill = std::chrono::seconds(10);
+
+  // Told of each service by name, first and whenever its answer changes.
+  using Publish = std::function<void(const std::string& service, bool serving)>;
+
+  explicit NodeHealth(Publish publish);
+
+  // True when the node became ready just now.
+  bool Update(const HealthInputs& inputs);
+
+  bool live() const { return live_; }
+  bool ready() const { return ready_; }
+
+ private:
+  void Say(const std::string& service, bool serving);
+
+  const Publish publish_;
+  std::map<std::string, bool> said_;
+  // Everything was open once; what the catalog assigns later does not take readiness away.
+  bool was_ready_ = false;
+  std::atomic<bool> live_{true};
+  std::atomic<bool> ready_{false};
+};
+
+}  // namespace quorum::server

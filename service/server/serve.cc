@@ -1,0 +1,28 @@
+#include "service/server/serve.h"
+
+#include <memory>
+
+#include "service/base/check.h"
+#include "service/server/entropy.h"
+#include "service/server/exit.h"
+#include "service/server/server.h"
+#include "service/server/signals.h"
+
+namespace quorum::server {
+
+int RunServe(ServeConfig config) {
+  BlockStopSignals();
+  if (config.seed == 0) config.seed = DrawSeed();
+  std::unique_ptr<Server> server;
+  if (auto error = Server::Start(config, &server)) return Report(*error);
+  const int signal = WaitForStopSignal();
+  LOG(INFO) << "stopping on signal " << signal << "; a second one ends the process at once";
+  ExitAtNextStopSignal();
+  server->Stop();
+  server.reset();
+  LOG(INFO) << "stopped";
+  google::FlushLogFiles(google::INFO);
+  return kExitStopped;
+}
+
+}  // namespace quorum::server

@@ -1,0 +1,65 @@
+// ShardStats: what one shard has done and holds, as numbers that other threads may read at any
+// time. Counters only rise; gauges are as of the newest refresh.
+//
+// Thread: written by the shard's thread, read by any.
+
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "service/raft/errors.h"
+#include "service/raft/trace.h"
+
+namespace quorum::server {
+
+inline constexpr std::array<raft::RaftError, 9> kRefusals = {
+    raft::RaftError::kUnknownTopicOrPartition,
+    raft::RaftError::kNotLeaderOrFollower,
+    raft::RaftError::kBrokerNotAvailable,
+    raft::RaftError::kUnsupportedVersion,
+    raft::RaftError::kInvalidRequest,
+    raft::RaftError::kFencedLeaderEpoch,
+    raft::RaftError::kUnknownLeaderEpoch,
+    raft::RaftError::kInvalidVoterKey,
+    raft::RaftError::kThrottled,
+};
+
+inline constexpr std::array<raft::RoleKind, 6> kRoles = {
+    raft::RoleKind::kUnattached, raft::RoleKind::kProspective, raft::RoleKind::kCandidate,
+    raft::RoleKind::kLeader,     raft::RoleKind::kFollower,    raft::RoleKind::kResigned,
+};
+
+using Counter = std::atomic<uint64_t>;
+
+inline void Add(Counter* counter, uint64_t count) {
+  counter->fetch_add(count, std::memory_order_relaxed);
+}
+
+struct ShardStats {
+  // Client batches and records appended by leaders here.
+  Counter appended_batches{0};
+  Counter appended_records{0};
+  Counter appended_bytes{0};
+  // Elections begun, and won, by replicas here.
+  Counter elections{0};
+  Counter elections_won{0};
+  Counter votes_granted{0};
+  Counter votes_refused{0};
+  Counter role_changes{0};
+  Counter truncations{0};
+  // In the order of kRefusals.
+  std::array<Counter, kRefusals.size()> refusals{};
+
+  // --- Gauges ---
+  Counter replicas{0};
+  // In the order of kRoles.
+  std::array<Counter, kRoles.size()> roles{};
+  Counter quarantined{0};
+  Counter unsynced_bytes{0};
+  Counter waiters{0};
+};
+
+}  // namespace quorum::server
