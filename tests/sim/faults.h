@@ -1,0 +1,69 @@
+// Faults: draws what goes wrong, and when. Each kind that the seed switched on happens again and
+// again, with a mean time between two; how long it lasts is drawn each time. Damage for good (a
+// wiped disk, a flipped bit) is kept below what a partition can survive: fewer than half of its
+// voters, ever.
+//
+// Thread: the simulator's only one.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "service/base/ids.h"
+#include "service/base/prng.h"
+#include "tests/sim/sim_node.h"
+#include "tests/sim/workload.h"
+#include "tests/sim/world.h"
+
+namespace quorum::sim {
+
+class Faults {
+ public:
+  Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload, Prng prng);
+
+  void Start();
+  // No new fault from now on, and all that can be healed is: every node runs, every link works.
+  void Heal();
+
+ private:
+  using Links = std::vector<std::pair<NodeId, NodeId>>;
+
+  void Schedule(FaultKind kind);
+  void Inject(FaultKind kind);
+  Duration DrawLength();
+  SimNode& RandomNode() { return *nodes_[prng_.Below(nodes_.size())]; }
+  void After(Duration delay, std::function<void()> action);
+
+  void Crash(SimNode& node, bool power_cut);
+  void AfterCrash(SimNode& node);
+  void RestartLater(SimNode& node);
+  void PowerCutAll();
+  void CutForAWhile(const Links& links);
+  void CutOneLink(bool both_ways);
+  void Isolate();
+  void Split();
+  void Swizzle();
+  void StickDisk(SimNode& node);
+  void ChangeClock(SimNode& node);
+  void Resign();
+  void ShutDown(SimNode& node);
+  void Damage(SimNode& node);
+  void Wipe(SimNode& node);
+  void MoveObserver();
+  bool MayDestroy(PartitionId partition, const ReplicaKey& key) const;
+
+  World& world_;
+  std::vector<std::unique_ptr<SimNode>>& nodes_;
+  Workload& workload_;
+  Prng prng_;
+  bool healed_ = false;
+  std::map<PartitionId, std::set<ReplicaKey>> destroyed_;
+};
+
+}  // namespace quorum::sim

@@ -1,0 +1,74 @@
+#include "tests/sim/statistics.h"
+
+#include <algorithm>
+
+namespace quorum::sim {
+namespace {
+
+struct CounterName {
+  const char* name;
+  // A run of many seeds in which it stays zero has tested less than it says.
+  bool required;
+};
+
+constexpr CounterName kNames[] = {
+    {"seeds", true},
+    {"events", true},
+    {"rounds", true},
+    {"elections", true},
+    {"votes refused", true},
+    {"resignations asked for", true},
+    {"shutdowns handed over", true},
+    {"truncations", true},
+    {"truncations over several epochs", true},
+    {"committed records", true},
+    {"appends committed", true},
+    {"appends refused", true},
+    {"appends unknown", true},
+    {"unknown appends found committed", true},
+    {"unknown appends not committed", true},
+    {"batches read", true},
+    {"describes", true},
+    {"crashes", true},
+    {"crashes with lost data", true},
+    {"power cuts", true},
+    {"restarts", true},
+    {"pauses", true},
+    {"link cuts", true},
+    {"requests lost", true},
+    {"answers lost after execution", true},
+    {"requests duplicated", true},
+    {"fetch sessions ended", true},
+    {"stuck disks", true},
+    {"write sets in flight on one disk, at most", true},
+    {"quarantines", true},
+    {"wiped disks", true},
+    {"late births of initial voters", true},
+    {"replicas buried", true},
+    {"clock changes", true},
+    {"seeds run twice for their hash", false},
+};
+static_assert(std::size(kNames) == static_cast<size_t>(Counter::kCount));
+
+}  // namespace
+
+void Statistics::Max(Counter counter, uint64_t value) {
+  uint64_t& known = values_[static_cast<size_t>(counter)];
+  known = std::max(known, value);
+}
+
+void Statistics::Print(std::ostream& out) const {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    out << "  " << kNames[i].name << ": " << values_[i] << '\n';
+  }
+}
+
+std::vector<const char*> Statistics::Missing() const {
+  std::vector<const char*> missing;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (kNames[i].required && values_[i] == 0) missing.push_back(kNames[i].name);
+  }
+  return missing;
+}
+
+}  // namespace quorum::sim

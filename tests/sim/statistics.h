@@ -1,0 +1,70 @@
+// Statistics: what a run of seeds has seen. A simulator that finds nothing proves something only if
+// the interesting things happened; those that must are marked here and fail a run in which they
+// did not.
+//
+// Thread: the simulator's only one.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+namespace quorum::sim {
+
+enum class Counter : size_t {
+  kSeeds,
+  kEvents,
+  kRounds,
+  kElections,
+  kVotesRefused,
+  kResignations,
+  kHandOvers,
+  kTruncations,
+  kLongTruncations,
+  kCommittedRecords,
+  kAppendsCommitted,
+  kAppendsRefused,
+  kAppendsUnknown,
+  kUnknownCommitted,
+  kUnknownLost,
+  kBatchesRead,
+  kDescribes,
+  kCrashes,
+  kCrashesWithLostData,
+  kPowerCuts,
+  kRestarts,
+  kPauses,
+  kCuts,
+  kRequestsLost,
+  kAnswersLost,
+  kDuplicates,
+  kSessionsEnded,
+  kStuckDisks,
+  kSyncsInFlightMax,
+  kQuarantines,
+  kWipes,
+  kLateBirths,
+  kBurials,
+  kClockChanges,
+  kReplayedSeeds,
+  kCount,
+};
+
+class Statistics {
+ public:
+  void Add(Counter counter, uint64_t amount = 1) { values_[static_cast<size_t>(counter)] += amount; }
+  void Max(Counter counter, uint64_t value);
+  uint64_t Get(Counter counter) const { return values_[static_cast<size_t>(counter)]; }
+
+  void Print(std::ostream& out) const;
+  // The names of counters that must not be zero in a run of many seeds, and are.
+  std::vector<const char*> Missing() const;
+
+ private:
+  std::array<uint64_t, static_cast<size_t>(Counter::kCount)> values_{};
+};
+
+}  // namespace quorum::sim

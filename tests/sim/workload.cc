@@ -1,0 +1,214 @@
+#include "tests/sim/workload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/base/record_codec.h"
+
+namespace quorum::sim {
+namespace {
+
+// A probe is no client's append.
+constexpr int kProbe = -1;
+// Partitions that are read on one node.
+constexpr size_t kReadersPerNodeMax = 4;
+
+BatchDraft MakeDraft(uint64_t attempt, int records, size_t size, int64_t now_ms) {
+  RecordsBuilder builder;
+  for (int i = 0; i < records; ++i) {
+    RecordFields record;
+    record.value = EncodePayload(attempt, size);
+    builder.Add(record);
+  }
+  return builder.Finish(now_ms);
+}
+
+}  // namespace
+
+Workload::Workload(World* world, const std::vector<std::unique_ptr<SimNode>>* nodes, Prng prng)
+    : world_(*world), nodes_(*nodes), prng_(prng) {}
+
+size_t Workload::calls_max() const {
+  return static_cast<size_t>(world_.options.workload.clients) *
+             static_cast<size_t>(world_.options.workload.pipeline) +
+         static_cast<size_t>(world_.options.partitions);
+}
+
+void Workload::Start() {
+  for (int client = 0; client < world_.options.workload.clients; ++client) {
+    for (int i = 0; i < world_.options.workload.pipeline; ++i) ThinkThenAppend(client);
+  }
+  for (const auto& node : nodes_) AddReaders(*node);
+  DescribeSometimes();
+}
+
+PartitionId Workload::RandomPartition() {
+  const auto& assignments = world_.catalog.assignments();
+  auto chosen = assignments.begin();
+  std::advance(chosen, static_cast<int64_t>(prng_.Below(assignments.size())));
+  return chosen->first;
+}
+
+SimNode& Workload::ChooseNode(PartitionId partition) {
+  const auto known = leaders_.find(partition);
+  if (known != leaders_.end() && prng_.Chance(850'000)) {
+    return *nodes_[static_cast<size_t>(known->second.value() - 1)];
+  }
+  return *nodes_[prng_.Below(nodes_.size())];
+}
+
+void Workload::ThinkThenAppend(int client) {
+  const Duration think = prng_.Between(Duration::zero(), world_.options.workload.think_max);
+  world_.queue.After(think, [this, client] {
+    if (stopped_) return;
+    const PartitionId partition = RandomPartition();
+    SendAppend(client, partition, ChooseNode(partition));
+  });
+}
+
+void Workload::SendAppend(int client, PartitionId partition, SimNode& node) {
+  if (!node.up()) {
+    leaders_.erase(partition);
+    if (client != kProbe) ThinkThenAppend(client);
+    return;
+  }
+  const WorkloadOptions& workload = world_.options.workload;
+  const int records = static_cast<int>(prng_.Between(1, workload.records_max));
+  const auto size = static_cast<size_t>(prng_.Between(8, workload.payload_bytes_max));
+  const uint64_t attempt = ++last_attempt_;
+  shard::AppendCall call;
+  call.partition = partition;
+  call.draft = MakeDraft(attempt, records, size, node.clock().WallTimeMs());
+  if (!prng_.Chance(workload.no_deadline_ppm)) {
+    call.deadline = node.clock().Now() + prng_.Between(Duration(1), workload.deadline_max);
+  }
+  call.done = [this, attempt](const shard::AppendResult& result) { OnAppendDone(attempt, result); };
+  world_.clients.OnAppendSent(attempt, partition, records);
+  appends_.emplace(attempt, Append{client, node.id(), partition});
+  if (node.Post(partition, std::move(call))) return;
+  shard::AppendResult refused;
+  refused.error = raft::RaftError::kThrottled;
+  OnAppendDone(attempt, refused);
+}
+
+void Workload::OnAppendDone(uint64_t attempt, const shard::AppendResult& result) {
+  world_.tracer.Mix(attempt << 2 | static_cast<uint64_t>(result.outcome));
+  world_.clients.OnAppendDone(attempt, result);
+  const auto found = appends_.find(attempt);
+  if (found == appends_.end()) return;
+  const Append append = found->second;
+  appends_.erase(found);
+  if (result.hint.leader.has_value()) {
+    leaders_[append.partition] = result.hint.leader->id;
+  } else {
+    leaders_.erase(append.partition);
+  }
+  if (append.client != kProbe) ThinkThenAppend(append.client);
+}
+
+void Workload::Probe(PartitionId partition, SimNode& node) {
+  SendAppend(kProbe, partition, node);
+}
+
+void Workload::OnStopped(NodeId node) {
+  std::vector<uint64_t> lost;
+  for (const auto& [attempt, append] : appends_) {
+    if (append.node == node) lost.push_back(attempt);
+  }
+  for (const uint64_t attempt : lost) {
+    world_.clients.OnAppendLost(attempt);
+    const Append append = appends_.at(attempt);
+    appends_.erase(attempt);
+    leaders_.erase(append.partition);
+    if (append.client != kProbe) ThinkThenAppend(append.client);
+  }
+  for (size_t i = 0; i < readers_.size(); ++i) {
+    Reader& reader = readers_[i];
+    if (reader.node->id() != node || reader.asked == 0) continue;
+    reader.asked = 0;
+    --reading_;
+    ReadAgain(i, world_.options.raft.election_timeout);
+  }
+}
+
+void Workload::AddReaders(SimNode& node) {
+  for (size_t i = 0; i < kReadersPerNodeMax; ++i) {
+    const PartitionId partition = RandomPartition();
+    if (!read_.insert({node.id(), partition}).second) continue;
+    Reader reader;
+    reader.node = &node;
+    reader.partition = partition;
+    readers_.push_back(reader);
+    ReadAgain(readers_.size() - 1, Duration::zero());
+  }
+}
+
+void Workload::ReadAgain(size_t index, Duration delay) {
+  world_.queue.After(delay, [this, index] {
+    if (!stopped_) Read(index);
+  });
+}
+
+void Workload::Read(size_t index) {
+  Reader& reader = readers_[index];
+  const Duration election = world_.options.raft.election_timeout;
+  const uint64_t life = reader.node->life();
+  shard::ReadCall call;
+  call.partition = reader.partition;
+  call.from = reader.next;
+  call.max_bytes = world_.options.fetch_bytes_max;
+  call.deadline = reader.node->clock().Now() + prng_.Between(Duration(1), 2 * election);
+  call.seen_high_watermark = reader.seen_high_watermark;
+  call.seen_epoch = reader.seen_epoch;
+  call.done = [this, index, life, from = reader.next](const shard::ReadResult& result) {
+    OnReadDone(index, life, from, result);
+  };
+  if (!reader.node->Post(reader.partition, std::move(call))) {
+    ReadAgain(index, election);
+    return;
+  }
+  reader.asked = life;
+  ++reading_;
+}
+
+void Workload::OnReadDone(size_t index, uint64_t life, Offset from,
+                          const shard::ReadResult& result) {
+  Reader& reader = readers_[index];
+  if (reader.asked != life) {
+    world_.failure.Report("I14", ToText(reader.partition), " a read is answered twice");
+    return;
+  }
+  reader.asked = 0;
+  --reading_;
+  const Duration election = world_.options.raft.election_timeout;
+  if (result.error != raft::RaftError::kNone) {
+    ReadAgain(index, election);
+    return;
+  }
+  if (result.below_log_start) {
+    world_.failure.Report("I14", ToText(reader.partition), " node ", reader.node->id().value(),
+                          " has forgotten the beginning of its log");
+  }
+  world_.clients.OnRead(reader.node->id(), reader.partition, from, result);
+  reader.next = std::max(reader.next, result.next);
+  reader.seen_high_watermark = result.exposed;
+  reader.seen_epoch = result.hint.epoch;
+  ReadAgain(index, prng_.Between(Duration::zero(), election / 4));
+}
+
+void Workload::DescribeSometimes() {
+  world_.queue.After(world_.options.raft.election_timeout, [this] {
+    if (stopped_) return;
+    SimNode& node = *nodes_[prng_.Below(nodes_.size())];
+    shard::DescribeCall call;
+    call.partition = RandomPartition();
+    call.done = [this, id = node.id()](const shard::PartitionDescription& description) {
+      world_.clients.OnDescribe(id, description);
+    };
+    (void)node.Post(call.partition, std::move(call));
+    DescribeSometimes();
+  });
+}
+
+}  // namespace quorum::sim
