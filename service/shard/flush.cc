@@ -48,8 +48,24 @@ raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partit
   return raft::TimerFired{};
 }
 
+// Writes the lower bounds of log end and watermark along with what is written anyway. What is
+// committed and synced here can never be cut, so both bounds are the same offset.
+void NoteBounds(ShardState& shard) {
+  for (const PartitionId& id : shard.round_in_flight.partitions) {
+    Partition* partition = shard.Find(id);
+    if (partition == nullptr || partition->note_bound_at > shard.now) continue;
+    const raft::Replica& replica = partition->replica;
+    const Offset bound = std::min(replica.committed(), replica.log().durable_end());
+    if (bound <= partition->noted_bound) continue;
+    shard.round_writes.writes.push_back(storage::PutBounds{id, bound, bound});
+    partition->noted_bound = bound;
+    partition->note_bound_at = shard.now + shard.config.bound_interval;
+  }
+}
+
 void SubmitRound(ShardState& shard) {
   if (shard.round_writes.empty()) return;
+  NoteBounds(shard);
   const uint64_t number = shard.round_number++;
   shard.round_in_flight.number = number;
   shard.writes_in_flight.push_back(std::exchange(shard.round_in_flight, {}));

@@ -70,6 +70,7 @@ void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered
   state.high_watermark_bound = recovered.high_watermark_bound;
   Partition& partition = AddPartition(shard, recovered.partition, std::move(state));
   partition.last_timestamp_ms = recovered.last_timestamp_ms;
+  partition.noted_bound = recovered.high_watermark_bound;
   StartPartition(shard, partition);
   if (recovered.damage.has_value()) {
     StepPartition(shard, partition, raft::Damaged{"what the disk holds of it is damaged"});

@@ -41,6 +41,8 @@ struct ShardConfig {
   size_t fetch_bytes_max = 8 << 20;
   // Entries in one Fetch request.
   size_t fetch_entries_max = 20'000;
+  // How often, at most, the lower bound of a partition's watermark is written beside its records.
+  Duration bound_interval = std::chrono::seconds(1);
   // Reads of one partition that wait for records. Beyond it one is answered at once.
   size_t parked_reads_max = 10'000;
 };

@@ -73,6 +73,9 @@ struct Partition {
   MonoTime armed = kNever;
   // No batch of this partition has a later timestamp yet.
   int64_t last_timestamp_ms = 0;
+  // The lower bound of the watermark that was last written, and when the next may be.
+  Offset noted_bound;
+  MonoTime note_bound_at;
   // The node whose session names this replica's Fetch.
   std::optional<ReplicaKey> fetch_peer;
   // Reads that wait. Bounded by ShardConfig::parked_reads_max.

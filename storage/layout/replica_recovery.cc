@@ -81,7 +81,10 @@ absl::Status CheckTail(const Image& image, size_t tail_bytes, RecoveredReplica* 
        AtPartition(*cursor, replica->partition) && bytes < tail_bytes; cursor->Prev()) {
     const absl::StatusOr<RecordBatch> batch = BatchAt(*cursor, replica->partition);
     if (!batch.ok()) return batch.status();
-    if (!next.has_value()) replica->log_end = batch->next_offset();
+    if (!next.has_value()) {
+      replica->log_end = batch->next_offset();
+      replica->last_timestamp_ms = batch->max_timestamp_ms();
+    }
     const absl::Status checked = CheckBatch(*replica, *batch, next);
     if (!checked.ok()) return checked;
     next = batch->base_offset();

@@ -74,6 +74,7 @@ void MiniNode::Start() {
 }
 
 void MiniNode::Stop() {
+  ++life_;
   disk_.Crash(storage::CrashOutcome{0, 0});
   controller_.reset();
   shard_.reset();
@@ -101,11 +102,11 @@ void MiniNode::Send(shard::LaneRequest request, Duration, shard::PeerDone done) 
       return;
     }
     // The answer is dropped with the process that asked.
-    const NodeController* asker = controller_.get();
+    const uint64_t asker = life_;
     (void)target->shard_->Post(std::move(request),
                                [this, asker, done = std::move(done)](shard::LaneResponse response) {
                                  cluster_.Post([this, asker, done, response = std::move(response)] {
-                                   if (controller_.get() == asker) done(response);
+                                   if (life_ == asker) done(response);
                                  });
                                });
   });
@@ -120,10 +121,10 @@ void MiniNode::Register(const ReplicaKey& leader, const BrokerRegistration& regi
       done(std::nullopt);
       return;
     }
-    const NodeController* asker = controller_.get();
+    const uint64_t asker = life_;
     target->controller_->RegisterBroker(registration, [this, asker, done](ControllerResult result) {
       cluster_.Post([this, asker, done, result = std::move(result)] {
-        if (controller_.get() == asker) done(result);
+        if (life_ == asker) done(result);
       });
     });
   });

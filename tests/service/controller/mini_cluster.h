@@ -78,6 +78,8 @@ class MiniNode : public shard::PeerTransport, public shard::ShardDirectory, publ
   shard::ShardObserver observer_;
   std::unique_ptr<shard::Shard> shard_;
   std::unique_ptr<NodeController> controller_;
+  // Raised when the process stops: answers to an earlier one are dropped.
+  uint64_t life_ = 0;
   std::string fenced_;
   std::string failure_;
 };

@@ -90,6 +90,7 @@ TEST_F(RecoverTest, RebuildsALog) {
   EXPECT_FALSE(replica.damage.has_value()) << *replica.damage;
   EXPECT_EQ(replica.log_start, Offset(0));
   EXPECT_EQ(replica.log_end, Offset(8));
+  EXPECT_GT(replica.last_timestamp_ms, 0);
   EXPECT_THAT(replica.leader_epochs,
               ElementsAre(Pair(Epoch(1), Offset(0)), Pair(Epoch(2), Offset(3))));
   EXPECT_EQ(replica.election, ElectionOf(2, 1));
