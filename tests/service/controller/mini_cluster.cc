@@ -94,15 +94,15 @@ void MiniNode::RunOnce() {
 
 void MiniNode::Send(shard::LaneRequest request, Duration, shard::PeerDone done) {
   const NodeId to = request.envelope.to.key.id;
-  cluster_.Post([this, to, request = std::move(request), done = std::move(done)]() mutable {
+  const uint64_t asker = life_;
+  cluster_.Post([this, asker, to, request = std::move(request), done = std::move(done)]() mutable {
     MiniNode* target = cluster_.Find(to);
-    if (!up()) return;
+    if (life_ != asker) return;
     if (target == nullptr || !target->up()) {
       done(std::nullopt);
       return;
     }
     // The answer is dropped with the process that asked.
-    const uint64_t asker = life_;
     (void)target->shard_->Post(std::move(request),
                                [this, asker, done = std::move(done)](shard::LaneResponse response) {
                                  cluster_.Post([this, asker, done, response = std::move(response)] {
@@ -114,14 +114,14 @@ void MiniNode::Send(shard::LaneRequest request, Duration, shard::PeerDone done) 
 
 void MiniNode::Register(const ReplicaKey& leader, const BrokerRegistration& registration, Duration,
                         std::function<void(std::optional<ControllerResult>)> done) {
-  cluster_.Post([this, leader, registration, done] {
+  const uint64_t asker = life_;
+  cluster_.Post([this, asker, leader, registration, done] {
     MiniNode* target = cluster_.Find(leader.id);
-    if (!up()) return;
+    if (life_ != asker) return;
     if (target == nullptr || !target->up()) {
       done(std::nullopt);
       return;
     }
-    const uint64_t asker = life_;
     target->controller_->RegisterBroker(registration, [this, asker, done](ControllerResult result) {
       cluster_.Post([this, asker, done, result = std::move(result)] {
         if (life_ == asker) done(result);
