@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "service/transport/call_deadline.h"
 #include "service/transport/call_error.h"
 #include "service/transport/client_parts.h"
@@ -30,6 +31,23 @@ std::optional<CallError> ReadTimeout(const Request& request, std::optional<Durat
   *timeout = DecodeDuration(request.timeout());
   if (timeout->has_value()) return std::nullopt;
   return InvalidField("timeout", "must be a duration of at least 0s");
+}
+
+// The topics of a call about many partitions: at least one, and not more entries than the limit. A
+// topic without partitions may mean all of them.
+template <typename Request>
+std::optional<CallError> CheckTopics(const ClientParts& parts, const Request& request) {
+  if (request.topics().empty()) return InvalidField("topics", "at least one is required");
+  size_t entries = 0;
+  for (const auto& topic : request.topics()) {
+    entries += 1 + static_cast<size_t>(topic.partitions_size());
+    if (topic.partitions_size() > 0) continue;
+    const auto view = parts.catalog.FindTopic(topic.topic());
+    if (view != nullptr) entries += view->partitions.size();
+    if (entries > parts.limits.entries_max) break;
+  }
+  if (entries <= parts.limits.entries_max) return std::nullopt;
+  return InvalidField("topics", absl::StrCat("at most ", parts.limits.entries_max, " entries"));
 }
 
 // A call that was forwarded, or whose client forbids it, stays here.

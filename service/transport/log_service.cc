@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "service/transport/append_flow.h"
 #include "service/transport/call_options.h"
 #include "service/transport/list_offsets.h"
@@ -82,15 +81,6 @@ std::map<std::pair<std::string, uint32_t>, int> CountNames(const BatchRequest& r
   return named;
 }
 
-template <typename Request>
-size_t CountEntries(const Request& request) {
-  size_t count = 0;
-  for (const auto& topic : request.topics()) {
-    count += 1 + static_cast<size_t>(topic.partitions_size());
-  }
-  return count;
-}
-
 // Finishes the call when the last entry has its outcome.
 class BatchEnd {
  public:
@@ -154,11 +144,8 @@ grpc::ServerUnaryReactor* LogService::AppendBatch(grpc::CallbackServerContext* c
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   AppendOptions options;
   std::optional<CallError> error = ReadOptions(parts_, *context, *request, &options);
-  if (!error.has_value() && CountEntries(*request) > parts_.limits.entries_max) {
-    error = InvalidField("topics", absl::StrCat("at most ", parts_.limits.entries_max, " entries"))
-                .Refused();
-  }
-  if (error.has_value()) return Finish(reactor, error->ToGrpc());
+  if (!error.has_value()) error = CheckTopics(parts_, *request);
+  if (error.has_value()) return Finish(reactor, error->Refused().ToGrpc());
   const std::vector<BatchEntry> entries = MirrorEntries(*request, response);
   const auto named = CountNames(*request);
   // One more than there are entries, so that the call cannot end before all have begun.
@@ -191,12 +178,7 @@ grpc::ServerUnaryReactor* LogService::ListOffsets(grpc::CallbackServerContext* c
                                                   v1::ListOffsetsResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   std::optional<CallError> error = RefuseCall(parts_, request->cluster_id());
-  if (!error.has_value() && request->topics().empty()) {
-    error = InvalidField("topics", "at least one is required");
-  }
-  if (!error.has_value() && CountEntries(*request) > parts_.limits.entries_max) {
-    error = InvalidField("topics", absl::StrCat("at most ", parts_.limits.entries_max, " entries"));
-  }
+  if (!error.has_value()) error = CheckTopics(parts_, *request);
   if (error.has_value()) return Finish(reactor, error->Refused().ToGrpc());
   GatherOptions options;
   options.may_forward = MayForward(*request);

@@ -19,8 +19,9 @@
 namespace quorum::transport {
 namespace {
 
-// Topics in one Metadata answer. A cluster that has more is asked by name.
+// What one Metadata answer may hold. A cluster that has more is asked by name.
 constexpr size_t kMetadataTopicsMax = 10'000;
+constexpr size_t kMetadataPartitionsMax = 200'000;
 constexpr Duration kRegistrationTimeout = std::chrono::seconds(30);
 
 grpc::ServerUnaryReactor* Finish(grpc::ServerUnaryReactor* reactor, const grpc::Status& status) {
@@ -51,6 +52,7 @@ void EncodeTopic(const controller::TopicView& topic, const LeaderHints& hints,
   }
 }
 
+// Adds the topic that was asked for.
 void EncodeAskedTopic(const controller::CatalogView& catalog, const LeaderHints& hints,
                       const v1::MetadataRequest::Topic& asked,
                       v1::MetadataResponse::Topic* message) {
@@ -64,6 +66,28 @@ void EncodeAskedTopic(const controller::CatalogView& catalog, const LeaderHints&
   message->set_error(v1::ERROR_CODE_UNKNOWN_TOPIC_OR_PARTITION);
   if (asked.has_topic_id()) message->set_topic_id(asked.topic_id());
   message->set_name(asked.name());
+}
+
+// False when there are more than one answer may hold.
+bool EncodeTopics(const controller::CatalogView& catalog, const LeaderHints& hints,
+                  const v1::MetadataRequest& request, v1::MetadataResponse* response) {
+  size_t partitions = 0;
+  if (request.all_topics()) {
+    for (const auto& topic : catalog.ListTopics("", kMetadataTopicsMax)) {
+      partitions += topic->partitions.size();
+      if (partitions > kMetadataPartitionsMax) return false;
+      EncodeTopic(*topic, hints, response->add_topics());
+    }
+    return static_cast<size_t>(response->topics_size()) < kMetadataTopicsMax;
+  }
+  if (static_cast<size_t>(request.topics_size()) > kMetadataTopicsMax) return false;
+  for (const v1::MetadataRequest::Topic& asked : request.topics()) {
+    v1::MetadataResponse::Topic* topic = response->add_topics();
+    EncodeAskedTopic(catalog, hints, asked, topic);
+    partitions += static_cast<size_t>(topic->partitions_size());
+    if (partitions > kMetadataPartitionsMax) return false;
+  }
+  return true;
 }
 
 void EncodeBrokers(const controller::CatalogView& catalog, v1::MetadataResponse* response) {
@@ -127,14 +151,9 @@ grpc::ServerUnaryReactor* ObserverService::Metadata(grpc::CallbackServerContext*
   if (hint.leader.has_value()) response->set_controller_id(hint.leader->id.value());
   if (hint.epoch > Epoch(0)) response->set_controller_epoch(hint.epoch.value());
   EncodeBrokers(parts_.catalog, response);
-  if (request->all_topics()) {
-    for (const auto& topic : parts_.catalog.ListTopics("", kMetadataTopicsMax)) {
-      EncodeTopic(*topic, parts_.hints, response->add_topics());
-    }
-  } else {
-    for (const v1::MetadataRequest::Topic& asked : request->topics()) {
-      EncodeAskedTopic(parts_.catalog, parts_.hints, asked, response->add_topics());
-    }
+  const bool complete = EncodeTopics(parts_.catalog, parts_.hints, *request, response);
+  if (!complete) {
+    return Finish(reactor, InvalidField("topics", "too many for one answer: name fewer").ToGrpc());
   }
   return Finish(reactor, grpc::Status::OK);
 }
