@@ -136,6 +136,12 @@ QUORUM_NUMBER_FLAG(fetch_bytes_max, 8388608, 65536, 67108864,
                    "[advanced] Records in one Fetch between nodes. 8 MiB fit below the largest "
                    "message with room to spare.");
 
+QUORUM_NUMBER_FLAG(record_bytes_max, 1048576, 1024, 8388608,
+                   "[stable] Size of one record. 1 MiB as in Kafka; at most that of a batch.");
+QUORUM_NUMBER_FLAG(batch_bytes_max, 4194304, 1024, 8388608,
+                   "[stable] Size of the records of one batch. 4 MiB fit the receive limit of a "
+                   "stock gRPC client.");
+
 // --- serve: time ---
 QUORUM_NUMBER_FLAG(election_timeout_ms, 1000, 20, 600000,
                    "[stable] How long a voter waits before it asks for an election, drawn from "
@@ -155,6 +161,9 @@ QUORUM_NUMBER_FLAG(retry_backoff_ms, 50, 1, 60000,
 QUORUM_NUMBER_FLAG(fetch_max_wait_ms, 500, 1, 300000,
                    "[advanced] How long a leader may hold a Fetch that has nothing to answer. 500 "
                    "as in Kafka.");
+QUORUM_NUMBER_FLAG(client_wait_max_ms, 30000, 100, 600000,
+                   "[stable] How long any call of a client waits, whatever it asks for. 30000 is "
+                   "long enough for an election and a retry.");
 QUORUM_NUMBER_FLAG(shutdown_timeout_ms, 10000, 0, 600000,
                    "[stable] How long a stop waits for successors of what is led here. 10000 is "
                    "below the grace period that orchestrators give.");
@@ -232,6 +241,9 @@ std::optional<StoreError> CheckServe(const ServeConfig& config) {
     return ConfigError(kBadConfig, absl::StrCat("Nobody can reach ", config.advertised_address,
                                                 "; --advertised-address must name this node."));
   }
+  if (config.record_bytes_max > config.batch_bytes_max) {
+    return ConfigError(kBadConfig, "--record-bytes-max is above --batch-bytes-max.");
+  }
   if (config.http_address == config.listen_address) {
     return ConfigError(kBadConfig, "--http-address and --listen-address are the same.");
   }
@@ -268,6 +280,9 @@ std::optional<StoreError> LoadServeConfig(ServeConfig* config) {
   config->cache_bytes_max = static_cast<size_t>(FLAGS_cache_bytes);
   config->unsynced_bytes_max = static_cast<size_t>(FLAGS_unsynced_bytes_max);
   config->fetch_bytes_max = static_cast<size_t>(FLAGS_fetch_bytes_max);
+  config->record_bytes_max = static_cast<size_t>(FLAGS_record_bytes_max);
+  config->batch_bytes_max = static_cast<size_t>(FLAGS_batch_bytes_max);
+  config->client_wait_max = std::chrono::milliseconds(FLAGS_client_wait_max_ms);
   config->shutdown_timeout = std::chrono::milliseconds(FLAGS_shutdown_timeout_ms);
   config->trace_file = FLAGS_trace_file;
   config->seed = FLAGS_seed;

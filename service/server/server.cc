@@ -15,6 +15,7 @@
 #include "service/server/discovery.h"
 #include "service/server/disk_watchdog.h"
 #include "service/server/exit.h"
+#include "service/server/front.h"
 #include "service/server/http_pages.h"
 #include "service/server/loop_thread.h"
 #include "service/server/metrics.h"
@@ -27,11 +28,8 @@
 #include "service/transport/address_book.h"
 #include "service/transport/grpc_controller_link.h"
 #include "service/transport/grpc_peer_transport.h"
-#include "service/transport/grpc_server.h"
 #include "service/transport/leader_hints.h"
-#include "service/transport/observer_service.h"
 #include "service/transport/peer_channels.h"
-#include "service/transport/voter_service.h"
 #include "storage/rocksdb/rocks_store.h"
 
 namespace quorum::server {
@@ -79,8 +77,8 @@ size_t CountAssigned(const controller::CatalogView& view, const ReplicaKey& self
 // ends what must end earlier.
 struct Server::Node {
   explicit Node(const ServeConfig& serve_config)
-      : config(serve_config), health([](const std::string& service, bool serving) {
-          VLOG(1) << "health of \"" << service << "\": " << serving;
+      : config(serve_config), health([this](const std::string& name, bool serving) {
+          if (front != nullptr) front->SetHealth(name, serving);
         }) {}
 
   std::optional<StoreError> OpenStore();
@@ -124,9 +122,7 @@ struct Server::Node {
   std::unique_ptr<DiskWatchdog> watchdog;
   NodeHealth health;
 
-  std::unique_ptr<transport::VoterService> voter_service;
-  std::unique_ptr<transport::ObserverService> observer_service;
-  std::unique_ptr<transport::GrpcServer> grpc_server;
+  std::unique_ptr<Front> front;
   std::unique_ptr<HttpPages> pages;
 
   std::atomic<bool> caught_up{false};
@@ -237,19 +233,10 @@ void Server::Node::OpenReplicas() {
 }
 
 std::optional<StoreError> Server::Node::Listen() {
-  voter_service = std::make_unique<transport::VoterService>(receiver(), *shards);
-  observer_service = std::make_unique<transport::ObserverService>(
-      receiver(), identity().incarnation,
-      transport::ObserverService::Parts{*shards, controller->view(), *controller, hints, clock});
-  transport::GrpcServerOptions options;
-  options.address = config.listen_address;
-  auto listening =
-      transport::GrpcServer::Start(options, {voter_service.get(), observer_service.get()});
-  if (!listening.ok()) {
-    return storage::ConfigError(kPortInUse, std::string(listening.status().message()));
-  }
-  grpc_server = *std::move(listening);
-  return std::nullopt;
+  return Front::Start(
+      config,
+      Front::Parts{identity(), *shards, controller->view(), *controller, hints, channels, clock},
+      &front);
 }
 
 std::optional<StoreError> Server::Node::StartPages() {
@@ -337,6 +324,7 @@ std::optional<StoreError> Server::Start(const ServeConfig& config,
   std::unique_ptr<Server> made(new Server(std::move(node)));
   if (auto error = made->node_->Listen()) return error;
   if (auto error = made->node_->StartPages()) return error;
+  made->node_->UpdateHealth();
   made->node_->StartThreads();
   const storage::NodeIdentity& identity = made->node_->identity();
   LOG(INFO) << "serving node=" << identity.node << " cluster=" << identity.cluster_id
@@ -362,7 +350,10 @@ void Server::Stop() {
   if (node.controller_thread != nullptr && !node.shards->HandOver(node.config.shutdown_timeout)) {
     LOG(WARNING) << "not everything that is led here has found a successor in time";
   }
-  if (node.grpc_server != nullptr) node.grpc_server->Shutdown(kDrainGrace);
+  if (node.front != nullptr) {
+    node.front->Drain();
+    node.front->Shutdown(kDrainGrace);
+  }
   node.pages.reset();
   node.watchdog_thread.reset();
   node.controller_thread.reset();

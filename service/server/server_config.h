@@ -40,6 +40,11 @@ struct ServeConfig {
   size_t unsynced_bytes_max = 0;
   // Of one Fetch.
   size_t fetch_bytes_max = 0;
+  // Of what clients append.
+  size_t record_bytes_max = 0;
+  size_t batch_bytes_max = 0;
+  // Of any call of a client.
+  Duration client_wait_max = std::chrono::milliseconds(30'000);
   Duration shutdown_timeout = std::chrono::milliseconds(10'000);
   // Path of the JSON-lines trace; empty for none.
   std::string trace_file;
