@@ -74,8 +74,10 @@ class TailPlan {
   v1::TailResponse::Progress MakeProgress(const shard::ReadResult& read) const;
   // What the client has been told.
   void NoteProgress(const v1::TailResponse::Progress& progress);
-  // Records were sent: the client is not known to have caught up any more.
-  void NoteRecords() { told_caught_up_ = false; }
+  // Records were sent. Unless they reach the watermark, the client has to catch up anew.
+  void NoteRecords(const shard::ReadResult& read) {
+    told_caught_up_ = told_caught_up_ && IsCaughtUp(read);
+  }
 
   Duration progress_interval() const { return start_.progress_interval; }
 

@@ -154,7 +154,7 @@ void TailStream::GoOn(const shard::ReadResult& read) {
   }
   const TailRecords records = plan_->Take(read);
   if (!records.batches.empty()) {
-    plan_->NoteRecords();
+    plan_->NoteRecords(read);
     Send(EncodeTailRecords(records, read.high_watermark));
     return;
   }
@@ -237,6 +237,8 @@ void TailStream::OnWriteDone(bool ok) {
     Describe();
   } else if (plan_->ended()) {
     End(grpc::Status::OK);
+  } else if (seen_.has_value() && plan_->HasCaughtUp(*seen_)) {
+    SendProgress(*seen_);
   } else {
     Read();
   }

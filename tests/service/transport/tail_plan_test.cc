@@ -176,8 +176,9 @@ TEST(TailPlanTest, NoGapAndNoRepeat) {
       TailPlan plan = BeginAt(position, 1 + static_cast<int64_t>(prng.Below(6)));
       while (!plan.ended() && plan.next() < Offset(end)) {
         std::vector<RecordBatch> some;
+        const size_t some_max = 1 + prng.Below(3);
         for (const RecordBatch& batch : log) {
-          if (batch.next_offset() > plan.next() && some.size() <= prng.Below(3)) {
+          if (batch.next_offset() > plan.next() && some.size() < some_max) {
             some.push_back(batch);
           }
         }
@@ -198,12 +199,22 @@ TEST(TailPlanTest, ItSpeaksAtItsBeginningAtEachEpochAndWhenItHasCaughtUp) {
   plan.NoteProgress(progress);
   EXPECT_FALSE(plan.HasEpochNews(Read({}, 2)));
   (void)plan.Take(Read({MakeRecords(0, 2)}, 2));
-  plan.NoteRecords();
+  plan.NoteRecords(Read({}, 2));
   EXPECT_TRUE(plan.HasCaughtUp(Read({}, 2)));
   progress = plan.MakeProgress(Read({}, 2));
   EXPECT_TRUE(progress.caught_up());
   plan.NoteProgress(progress);
   EXPECT_FALSE(plan.HasCaughtUp(Read({}, 2)));
+  // Records up to the watermark say by themselves that the reader is there.
+  (void)plan.Take(Read({MakeRecords(2, 2)}, 4));
+  plan.NoteRecords(Read({}, 4));
+  EXPECT_FALSE(plan.HasCaughtUp(Read({}, 4)));
+  (void)plan.Take(Read({MakeRecords(4, 2)}, 8));
+  plan.NoteRecords(Read({}, 8));
+  EXPECT_FALSE(plan.HasCaughtUp(Read({}, 8)));
+  (void)plan.Take(Read({MakeRecords(6, 2)}, 8));
+  plan.NoteRecords(Read({}, 8));
+  EXPECT_TRUE(plan.HasCaughtUp(Read({}, 8)));
   EXPECT_TRUE(plan.HasEpochNews(Read({}, 2, 2)));
   EXPECT_EQ(progress.stalled().reason(), "LEADER_NOT_AVAILABLE");
 }
