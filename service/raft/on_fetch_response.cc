@@ -144,6 +144,14 @@ std::optional<ReplicaKey> Destination(const State& state, StepContext& context) 
   return others[context.prng.Below(others.size())];
 }
 
+// A leader that has nothing new keeps a fetch, and a session does not speak of it. So until its
+// leader has answered once, a follower says that it knows no watermark and is told it: only then
+// has it fetched, whatever it knows from before.
+bool KnowsWatermark(const State& state) {
+  const Follower* follower = std::get_if<Follower>(&state.role);
+  return state.committed.has_value() && (follower == nullptr || follower->has_fetched);
+}
+
 FetchRequest MakeFetch(const State& state) {
   FetchRequest request;
   request.replica = state.self;
@@ -151,7 +159,7 @@ FetchRequest MakeFetch(const State& state) {
   request.fetch_offset = state.log.end();
   request.last_fetched_epoch = state.log.epochs().LastEpoch();
   request.known_high_watermark =
-      state.committed.has_value() ? KnownHighWatermark::kKnown : KnownHighWatermark::kUnknown;
+      KnowsWatermark(state) ? KnownHighWatermark::kKnown : KnownHighWatermark::kUnknown;
   request.high_watermark = state.committed.value_or(Offset(0));
   return request;
 }
