@@ -234,9 +234,9 @@ METHOD = """\
 * Each round starts fresh clusters, never two at a time, in alternating order. A figure is the
   median of the rounds, in parentheses the smallest and the largest.
 * fsyncs/s are of the three nodes together, from the servers' own counters: etcd's write-ahead log,
-  and two for each commit of its backend; checked once against strace, for both. CPU is that of the three servers for 1,000 records, and
-  beside it that of the load generator. Bytes written are those that reached the block layer, of all
-  three. MiB is the RSS of the largest node.
+  and two for each commit of its backend; checked once against strace, for both. CPU is that of the
+  three servers for 1,000 records, and beside it that of the load generator. Bytes written are those
+  that reached the block layer, of all three. MiB is the RSS of the largest node.
 * etcd keeps an index and old revisions that a log does not need; Quorum keeps no index of keys.
   This compares the price of a replicated, synced write, not the two products.
 * Process kills, not power cuts; no network between the nodes; a disk that is a virtual one may
