@@ -34,7 +34,7 @@ std::string MissingHealth(const Stubs& stubs, const std::string& service) {
 
 std::vector<std::string> QuickTimes() {
   return {"--election-timeout-ms=500", "--fetch-timeout-ms=1000", "--request-timeout-ms=1000",
-          "--fetch-max-wait-ms=250"};
+          "--fetch-max-wait-ms=250", "--shutdown-timeout-ms=3000"};
 }
 
 Cluster::Cluster(const ClusterOptions& options) : folder_(MakeScratchFolder("cluster")) {
@@ -64,7 +64,9 @@ Cluster::Cluster(const ClusterOptions& options) : folder_(MakeScratchFolder("clu
 }
 
 Cluster::~Cluster() {
-  const bool failed = testing::Test::HasFailure();
+  // A cluster of a whole suite ends after its tests.
+  const testing::TestSuite* suite = testing::UnitTest::GetInstance()->current_test_suite();
+  const bool failed = testing::Test::HasFailure() || (suite != nullptr && suite->Failed());
   for (const std::unique_ptr<Node>& node : nodes_) {
     if (failed) {
       std::cerr << "--- node " << node->id() << (node->running() ? " runs" : " does not run")

@@ -81,7 +81,9 @@ class UsedNode {
     settings.cluster_id = "used";
     settings.data_dir = folder + "/data";
     settings.log_path = folder + "/log";
-    settings.flags = QuickTimes();
+    // One voter elects itself, so nothing can be too early.
+    settings.flags = {"--election-timeout-ms=50", "--fetch-timeout-ms=1000",
+                      "--request-timeout-ms=1000", "--fetch-max-wait-ms=250"};
     return settings;
   }
 
@@ -157,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FlagCase{"no-such-flag", "1", "USAGE"}));
 
 INSTANTIATE_TEST_SUITE_P(ThatDoNotGoTogether, FlagTest,
-                         testing::Values(FlagCase{"fetch_timeout_ms", "400", "BAD_CONFIG"},
+                         testing::Values(FlagCase{"fetch_timeout_ms", "40", "BAD_CONFIG"},
                                          FlagCase{"request_timeout_ms", "5000", "BAD_CONFIG"},
                                          FlagCase{"fetch_max_wait_ms", "900", "BAD_CONFIG"}));
 
@@ -248,8 +250,7 @@ TEST(DirectoryTest, InUseIsLocked) {
 
 TEST(DirectoryTest, PortInUseIsRefused) {
   UsedNode used;
-  UsedNode* const first = &used;
-  ASSERT_NO_FATAL_FAILURE(first->Serve());
+  ASSERT_NO_FATAL_FAILURE(used.Serve());
   const std::string folder = MakeScratchFolder("second");
   NodeSettings settings;
   settings.id = 2;

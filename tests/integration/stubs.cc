@@ -1,5 +1,7 @@
 #include "tests/integration/stubs.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +13,20 @@ namespace {
 
 constexpr char kDomain[] = "quorum.v1";
 
+// Channels of blocking stubs make progress only while a call waits, or when gRPC looks after them,
+// by default every 5 s: too seldom to notice that a node is back.
+void LookAfterChannels() {
+  static const bool done = setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "20", 1) == 0;
+  CHECK(done);
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+  LookAfterChannels();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(64 << 20);
