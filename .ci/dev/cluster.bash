@@ -12,6 +12,8 @@ QUORUMCTL="${QUORUM_ROOT}/bazel-bin/client/quorumctl/quorumctl"
 # How long a node may take to be ready, and to hand over and stop.
 READY_SECONDS_MAX=60
 STOP_SECONDS_MAX=20
+# A hand-over takes milliseconds; when all nodes stop at once there is nobody to wait for.
+HAND_OVER_MS_MAX=3000
 
 # What the cluster file says: base_port, nodes, and directory_1 .. directory_N. The file is written
 # before anything is formatted and only grows, so that a broken off start is gone on with.
@@ -165,6 +167,7 @@ start_node() {
   setsid "${QUORUMD}" serve --data-dir="${dir}/data" --cluster-id="${CLUSTER_ID}" \
     --node-id="${node}" --listen-address="$(node_address "${node}")" \
     --http-address="$(node_http_address "${node}")" --bootstrap="$(bootstrap_list)" \
+    --shutdown-timeout-ms="${HAND_OVER_MS_MAX}" \
     >>"${dir}/log" 2>&1 </dev/null &
   pid=$!
   disown

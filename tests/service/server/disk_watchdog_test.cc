@@ -1,0 +1,82 @@
+#include "service/server/disk_watchdog.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/service/server/fake_clock.h"
+
+namespace quorum::server {
+namespace {
+
+class DiskWatchdogTest : public testing::Test {
+ protected:
+  FakeClock clock_;
+  storage::SyncWatchdog syncs_;
+  bool can_resign_ = true;
+  int resigned_ = 0;
+  DiskWatchdog watchdog_{&clock_, &syncs_, std::chrono::seconds(2), [this] {
+                           if (can_resign_) ++resigned_;
+                           return can_resign_;
+                         }};
+};
+
+TEST_F(DiskWatchdogTest, AnIdleDiskIsLeftAlone) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_GT(watchdog_.Round(), clock_.Now());
+    clock_.Advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(resigned_, 0);
+}
+
+TEST_F(DiskWatchdogTest, ASyncAtTheLimitIsStillFine) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::seconds(2));
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 0);
+}
+
+TEST_F(DiskWatchdogTest, ASyncOverTheLimitHandsOverOnce) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  watchdog_.Round();
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 1);
+  EXPECT_EQ(watchdog_.stalls(), 1u);
+}
+
+TEST_F(DiskWatchdogTest, WhatIsElectedDuringTheStallIsHandedOverToo) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  watchdog_.Round();
+  clock_.Advance(std::chrono::seconds(2));
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 2);
+  EXPECT_EQ(watchdog_.stalls(), 1u);
+}
+
+TEST_F(DiskWatchdogTest, WhatCouldNotBeAskedIsAskedInTheNextRound) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  can_resign_ = false;
+  watchdog_.Round();
+  can_resign_ = true;
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 1);
+}
+
+TEST_F(DiskWatchdogTest, ASecondStallIsAnotherOne) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  watchdog_.Round();
+  syncs_.End();
+  watchdog_.Round();
+  syncs_.Begin(clock_.Now());
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 1);
+  clock_.Advance(std::chrono::milliseconds(2001));
+  watchdog_.Round();
+  EXPECT_EQ(resigned_, 2);
+  EXPECT_EQ(watchdog_.stalls(), 2u);
+}
+
+}  // namespace
+}  // namespace quorum::server

@@ -1,0 +1,110 @@
+#include "service/server/node_health.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace quorum::server {
+namespace {
+
+class NodeHealthTest : public testing::Test {
+ protected:
+  static HealthInputs Settled() {
+    HealthInputs inputs;
+    inputs.caught_up = true;
+    inputs.assigned = 5;
+    inputs.open = 5;
+    return inputs;
+  }
+
+  std::map<std::string, bool> said_;
+  int messages_ = 0;
+  NodeHealth health_{[this](const std::string& service, bool serving) {
+    said_[service] = serving;
+    ++messages_;
+  }};
+};
+
+TEST_F(NodeHealthTest, ANewNodeLivesAndIsNotReady) {
+  EXPECT_FALSE(health_.Update(HealthInputs()));
+  EXPECT_TRUE(said_.at(""));
+  EXPECT_TRUE(said_.at("liveness"));
+  EXPECT_TRUE(said_.at("startup"));
+  EXPECT_FALSE(said_.at("readiness"));
+  EXPECT_FALSE(said_.at("quorum.v1.LogService"));
+  EXPECT_FALSE(said_.at("quorum.v1.AdminService"));
+  EXPECT_TRUE(said_.at("quorum.v1.VoterService"));
+  EXPECT_TRUE(said_.at("quorum.v1.ObserverService"));
+}
+
+TEST_F(NodeHealthTest, ReadinessNeedsTheCatalogAndEveryReplica) {
+  HealthInputs inputs = Settled();
+  inputs.caught_up = false;
+  EXPECT_FALSE(health_.Update(inputs));
+  inputs = Settled();
+  inputs.open = 4;
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_FALSE(health_.ready());
+  EXPECT_TRUE(health_.Update(Settled()));
+  EXPECT_TRUE(health_.ready());
+  EXPECT_TRUE(said_.at("quorum.v1.LogService"));
+}
+
+TEST_F(NodeHealthTest, WhatIsAssignedLaterTakesNothingAway) {
+  EXPECT_TRUE(health_.Update(Settled()));
+  HealthInputs inputs = Settled();
+  inputs.assigned = 6;
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_TRUE(health_.ready());
+}
+
+TEST_F(NodeHealthTest, ADrainEndsReadinessOnly) {
+  health_.Update(Settled());
+  HealthInputs inputs = Settled();
+  inputs.draining = true;
+  health_.Update(inputs);
+  EXPECT_FALSE(said_.at("readiness"));
+  EXPECT_FALSE(said_.at("quorum.v1.LogService"));
+  EXPECT_TRUE(said_.at("liveness"));
+  EXPECT_TRUE(said_.at("quorum.v1.VoterService"));
+}
+
+TEST_F(NodeHealthTest, ANodeThatDrainsNeverBecomesReady) {
+  HealthInputs inputs = Settled();
+  inputs.draining = true;
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_FALSE(health_.ready());
+}
+
+TEST_F(NodeHealthTest, ACatalogThatCannotBeReadEndsReadiness) {
+  health_.Update(Settled());
+  HealthInputs inputs = Settled();
+  inputs.catalog_failed = true;
+  health_.Update(inputs);
+  EXPECT_FALSE(health_.ready());
+  EXPECT_TRUE(health_.live());
+}
+
+TEST_F(NodeHealthTest, ALoopThatStandsStillEndsLiveness) {
+  health_.Update(Settled());
+  HealthInputs inputs = Settled();
+  inputs.oldest_round = NodeHealth::kStandstill;
+  health_.Update(inputs);
+  EXPECT_FALSE(health_.live());
+  EXPECT_FALSE(said_.at(""));
+  EXPECT_FALSE(said_.at("readiness"));
+  health_.Update(Settled());
+  EXPECT_TRUE(said_.at(""));
+  EXPECT_TRUE(said_.at("readiness"));
+}
+
+TEST_F(NodeHealthTest, OnlyChangesAreSaid) {
+  health_.Update(Settled());
+  const int first = messages_;
+  health_.Update(Settled());
+  EXPECT_EQ(messages_, first);
+}
+
+}  // namespace
+}  // namespace quorum::server
