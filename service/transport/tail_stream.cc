@@ -174,7 +174,12 @@ void TailStream::Relay() {
   const bool forwarded = request_.has_forwarded_by();
   const shard::LeaderHint hint = parts_.hints.Find(partition_.id);
   if (forwarded || request_.no_forward()) {
-    End(NotLeader(parts_, hint).ToGrpc());
+    // Without a hint, NotLeader would say that no leader came in time; nobody has waited for one.
+    const CallError error =
+        hint.leader.has_value()
+            ? NotLeader(parts_, hint)
+            : CallError(v1::ERROR_REASON_NOT_LEADER, "this node has no replica of the partition");
+    End(error.ToGrpc());
     return;
   }
   std::vector<NodeId> targets;
