@@ -64,12 +64,13 @@ require_node() {
   if [[ ! "${1:-}" =~ ^[1-9]$ ]] || (($1 > nodes)); then die "expected a node, 1 to ${nodes}"; fi
 }
 
-# The start time of a process in clock ticks since boot; nothing when there is no such process.
+# The start time of a process in clock ticks since boot; nothing when there is no such process, or
+# when it has ended and only nobody has asked for its exit code yet.
 start_time() {
   local stat
   stat="$(cat "/proc/$1/stat" 2>/dev/null)" || return 0
-  # Behind the name, which may hold anything, field 22 of the whole is the 20th.
-  awk '{ print $20 }' <<<"${stat##*) }"
+  # Behind the name, which may hold anything, come the state and, as the 20th, the start time.
+  awk '$1 !~ /[ZX]/ { print $20 }' <<<"${stat##*) }"
 }
 
 # Prints the pid of a node that runs; fails when it does not.

@@ -31,6 +31,7 @@
 #include "service/transport/leader_hints.h"
 #include "service/transport/peer_channels.h"
 #include "storage/rocksdb/rocks_store.h"
+#include "storage/rocksdb/worker_thread.h"
 
 namespace quorum::server {
 namespace {
@@ -347,6 +348,9 @@ void Server::Stop() {
   node.housekeeping_thread.reset();
   node.draining = true;
   node.UpdateHealth();
+  // The page server looks only every two seconds whether it shall end, so it begins at once.
+  auto pages_stop =
+      std::make_unique<storage::WorkerThread>("http-stop", [&node] { node.pages.reset(); });
   if (node.controller_thread != nullptr && !node.shards->HandOver(node.config.shutdown_timeout)) {
     LOG(WARNING) << "not everything that is led here has found a successor in time";
   }
@@ -354,13 +358,13 @@ void Server::Stop() {
     node.front->Drain();
     node.front->Shutdown(kDrainGrace);
   }
-  node.pages.reset();
   node.watchdog_thread.reset();
   node.controller_thread.reset();
   node.link->Shutdown();
   node.discovery->Shutdown();
   node.shards->Stop();
   node.peers->Shutdown();
+  pages_stop.reset();
   node.store.reset();
 }
 
