@@ -54,10 +54,22 @@ grpc::StatusCode CodeOf(v1::ErrorReason reason) {
   return grpc::StatusCode::INTERNAL;
 }
 
+// Errors travel in HTTP/2 trailers, which are small, and quote what clients sent, which is not.
+constexpr size_t kTextBytesMax = 512;
+
+// At most kTextBytesMax bytes of the text, cut between two characters.
+std::string Shorten(std::string text) {
+  if (text.size() <= kTextBytesMax) return text;
+  size_t size = kTextBytesMax;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
 CallError::CallError(v1::ErrorReason reason, std::string message)
-    : reason_(reason), code_(CodeOf(reason)), message_(std::move(message)) {}
+    : reason_(reason), code_(CodeOf(reason)), message_(Shorten(std::move(message))) {}
 
 CallError& CallError::WithCode(grpc::StatusCode code) {
   code_ = code;
@@ -65,7 +77,7 @@ CallError& CallError::WithCode(grpc::StatusCode code) {
 }
 
 CallError& CallError::With(const std::string& key, const std::string& value) {
-  metadata_[key] = value;
+  metadata_[key] = Shorten(value);
   return *this;
 }
 
@@ -74,7 +86,7 @@ CallError& CallError::With(const std::string& key, int64_t value) {
 }
 
 CallError& CallError::WithField(const std::string& field, const std::string& why) {
-  fields_[field] = why;
+  fields_[field] = Shorten(why);
   return *this;
 }
 

@@ -5,6 +5,8 @@
 //   return CallError(v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION, "there is no topic orders")
 //       .With("topic", "orders").Refused().ToGrpc();
 //
+// Texts are cut at 512 bytes, whoever wrote them.
+//
 // Thread: plain values.
 
 #pragma once

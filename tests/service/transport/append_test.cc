@@ -145,6 +145,7 @@ TEST_F(AppendTest, BadInputIsRefusedBeforeAnythingIsDone) {
        v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION},
       {"partition 2^32-1", [](auto* r) { r->set_partition(UINT32_MAX); },
        v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION},
+      {"catalog", [](auto* r) { r->set_topic("__metadata"); }, v1::ERROR_REASON_INTERNAL_TOPIC},
       {"condition", [](auto* r) { r->set_expected_offset(0); }, v1::ERROR_REASON_NOT_IMPLEMENTED},
       {"producer", [](auto* r) { r->mutable_producer(); }, v1::ERROR_REASON_NOT_IMPLEMENTED},
   };

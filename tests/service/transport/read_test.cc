@@ -235,10 +235,13 @@ TEST_F(ReadTest, ARelayIsOneHopOnly) {
   ServeNothing(&two_);
   v1::TailRequest request = Request();
   request.set_forwarded_by(2);
-  EXPECT_TRUE(
-      HasReason(RpcStatusOf(Tail(&one_, request).status), v1::ERROR_REASON_LEADER_NOT_AVAILABLE));
+  const google::rpc::Status without = RpcStatusOf(Tail(&one_, request).status);
+  EXPECT_TRUE(HasReason(without, v1::ERROR_REASON_NOT_LEADER));
+  EXPECT_FALSE(MetadataNumber(without, "leader_id").has_value());
   one_.hints.Note(Orders(0), {KeyOf(2), Epoch(3)});
-  EXPECT_TRUE(HasReason(RpcStatusOf(Tail(&one_, request).status), v1::ERROR_REASON_NOT_LEADER));
+  const google::rpc::Status with = RpcStatusOf(Tail(&one_, request).status);
+  EXPECT_TRUE(HasReason(with, v1::ERROR_REASON_NOT_LEADER));
+  EXPECT_EQ(MetadataNumber(with, "leader_id"), 2);
 }
 
 TEST_F(ReadTest, ATailOfWhatDoesNotExistIsRefused) {
