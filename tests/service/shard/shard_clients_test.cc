@@ -1,0 +1,335 @@
+// Append and Read as clients see them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "service/base/prng.h"
+#include "tests/service/shard/shard_harness.h"
+
+namespace quorum::shard {
+namespace {
+
+using Outcome = AppendResult::Outcome;
+using raft::RaftError;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const PartitionId kA = Id(10);
+
+FetchBatch FetchOnce(std::vector<FetchEntry> entries) {
+  FetchBatch batch;
+  batch.max_bytes = 1 << 20;
+  batch.entries = std::move(entries);
+  return batch;
+}
+
+// Node `from` acknowledges everything below `offset`.
+void Acknowledge(ShardHarness& shard, int32_t from, int64_t offset) {
+  (void)shard.Request(from, FetchOnce({FetchAt(kA, 1, offset, 1)}));
+}
+
+// --- Append
+
+TEST(ShardAppendTest, IsAnsweredOnceAMajorityHasSyncedIt) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto result = shard.Append(kA, DraftOf(3));
+  shard.Sync();
+  EXPECT_FALSE(result->has_value()) << "only the leader has it";
+  Acknowledge(shard, 2, 5);
+  ASSERT_TRUE(result->has_value());
+  EXPECT_EQ((*result)->outcome, Outcome::kCommitted);
+  EXPECT_EQ((*result)->base_offset, Offset(2));
+  EXPECT_EQ((*result)->epoch, Epoch(1));
+  EXPECT_EQ((*result)->hint.leader, Key(1));
+  EXPECT_EQ(shard.shard().waiter_count(), 0u);
+}
+
+TEST(ShardAppendTest, DoesNotWaitForALeaderThatIsSlowerThanTheOthers) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto result = shard.Append(kA);
+  Acknowledge(shard, 2, 3);
+  EXPECT_FALSE(result->has_value());
+  Acknowledge(shard, 3, 3);
+  ASSERT_TRUE(result->has_value());
+  EXPECT_EQ((*result)->outcome, Outcome::kCommitted);
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 1u);
+}
+
+TEST(ShardAppendTest, AWholeRoundIsOneWrite) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Lead(Id(11), VotersOf(1));
+  shard.Sync();
+  int committed = 0;
+  for (int i = 0; i < 100; ++i) {
+    AppendCall call;
+    call.partition = i % 2 == 0 ? kA : Id(11);
+    call.draft = DraftOf();
+    call.done = [&committed](const AppendResult& result) {
+      if (result.outcome == Outcome::kCommitted) ++committed;
+    };
+    ASSERT_TRUE(shard.shard().Post(std::move(call)));
+  }
+  shard.Run();
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 1u);
+  EXPECT_EQ(committed, 0);
+  shard.Sync();
+  EXPECT_EQ(committed, 100);
+}
+
+TEST(ShardAppendTest, IsRefusedWhereItCannotGoIntoTheLog) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  (void)shard.Birth(Id(11), VotersOf(3));
+  shard.Sync();
+  const auto expect = [](const Awaited<AppendResult>& result, RaftError error) {
+    ASSERT_TRUE(result->has_value());
+    EXPECT_EQ((*result)->outcome, Outcome::kRefused);
+    EXPECT_EQ((*result)->error, error);
+  };
+  expect(shard.Append(Id(99)), RaftError::kUnknownTopicOrPartition);
+  expect(shard.Append(Id(11)), RaftError::kNotLeaderOrFollower);
+  expect(shard.Append(kA, DraftOf(), kNever, Epoch(0)), RaftError::kFencedLeaderEpoch);
+  expect(shard.Append(kA, DraftOf(), kNever, Epoch(2)), RaftError::kUnknownLeaderEpoch);
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(2));
+  EXPECT_EQ(shard.shard().waiter_count(), 0u);
+  EXPECT_FALSE(shard.Append(kA, DraftOf(), kNever, Epoch(1))->has_value()) << "taken";
+}
+
+TEST(ShardAppendTest, ThatIsNotCommittedInTimeIsUnknownForEver) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto result = shard.Append(kA, DraftOf(), shard.now() + Ms(100));
+  shard.Sync();
+  shard.Advance(Ms(90));
+  EXPECT_FALSE(result->has_value());
+  shard.Advance(Ms(20));
+  ASSERT_TRUE(result->has_value());
+  EXPECT_EQ((*result)->outcome, Outcome::kUnknown);
+  EXPECT_EQ(shard.shard().waiter_count(), 0u);
+  // That it is committed later changes nothing of the answer; the harness checks that there is one.
+  Acknowledge(shard, 2, 3);
+  EXPECT_EQ(shard.Replica(kA).high_watermark(), Offset(3));
+  EXPECT_EQ((*result)->outcome, Outcome::kUnknown);
+}
+
+TEST(ShardAppendTest, OfALeaderThatLosesItsEpochIsUnknownOnceThatIsSynced) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto result = shard.Append(kA);
+  shard.Sync();
+  (void)shard.Request(3, VoteBatch{{VoteFor(kA, 5, 9, 4)}});
+  EXPECT_FALSE(result->has_value());
+  const auto refused = shard.Append(kA);
+  EXPECT_FALSE(refused->has_value()) << "it would tell of an epoch that is not on disk";
+  shard.Sync();
+  ASSERT_TRUE(result->has_value());
+  EXPECT_EQ((*result)->outcome, Outcome::kUnknown);
+  ASSERT_TRUE(refused->has_value());
+  EXPECT_EQ((*refused)->outcome, Outcome::kRefused);
+  EXPECT_EQ((*refused)->hint.epoch, Epoch(5));
+}
+
+TEST(ShardAppendTest, IsRefusedWhileTooMuchIsUnsynced) {
+  ShardConfig config;
+  config.unsynced_bytes_max = 1000;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto first = shard.Append(kA, DraftOf(1, 600));
+  EXPECT_GT(shard.shard().unsynced_bytes(), 600u);
+  const auto second = shard.Append(kA, DraftOf(1, 600));
+  ASSERT_TRUE(second->has_value());
+  EXPECT_EQ((*second)->error, RaftError::kThrottled);
+  EXPECT_EQ((*second)->outcome, Outcome::kRefused);
+  shard.Sync();
+  EXPECT_EQ(shard.shard().unsynced_bytes(), 0u);
+  EXPECT_EQ((*first)->outcome, Outcome::kCommitted);
+  const auto third = shard.Append(kA, DraftOf(1, 600));
+  shard.Sync();
+  EXPECT_EQ((*third)->outcome, Outcome::kCommitted);
+  EXPECT_EQ((*third)->base_offset, Offset(3)) << "what was refused took no offset";
+}
+
+// --- Read
+
+TEST(ShardReadTest, ShowsWhatIsCommittedAndSyncedHere) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto first = shard.ReadFrom(kA, 1, kNever);
+  ASSERT_TRUE(first->has_value());
+  ASSERT_THAT((*first)->batches, SizeIs(1)) << "the batch that holds the offset";
+  EXPECT_EQ((*first)->batches[0].base_offset(), Offset(0));
+  EXPECT_EQ((*first)->next, Offset(2));
+  EXPECT_EQ((*first)->exposed, Offset(2));
+  EXPECT_EQ((*first)->hint.leader, Key(1));
+  const auto waiting = shard.ReadFrom(kA, 2, kNever, 2, 1);
+  (void)shard.Append(kA);
+  Acknowledge(shard, 2, 3);
+  Acknowledge(shard, 3, 3);
+  EXPECT_EQ(shard.Replica(kA).high_watermark(), Offset(3));
+  EXPECT_FALSE(waiting->has_value()) << "committed, but not synced here";
+  shard.Sync();
+  ASSERT_TRUE(waiting->has_value());
+  ASSERT_THAT((*waiting)->batches, SizeIs(1));
+  EXPECT_EQ((*waiting)->batches[0].base_offset(), Offset(2));
+  EXPECT_EQ((*waiting)->next, Offset(3));
+}
+
+TEST(ShardReadTest, WaitsForRecordsNoLongerThanItsDeadline) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto at_end = shard.ReadFrom(kA, 2, shard.now() + Ms(100), 2, 1);
+  const auto beyond = shard.ReadFrom(kA, 50, shard.now() + Ms(200), 2, 1);
+  shard.Advance(Ms(90));
+  EXPECT_FALSE(at_end->has_value());
+  shard.Advance(Ms(20));
+  ASSERT_TRUE(at_end->has_value());
+  EXPECT_THAT((*at_end)->batches, IsEmpty());
+  EXPECT_EQ((*at_end)->next, Offset(2));
+  EXPECT_EQ((*at_end)->error, RaftError::kNone);
+  EXPECT_FALSE(beyond->has_value()) << "somebody else may have shown that offset already";
+  shard.Advance(Ms(100));
+  ASSERT_TRUE(beyond->has_value());
+  EXPECT_EQ((*beyond)->next, Offset(50));
+  EXPECT_FALSE((*beyond)->below_log_start);
+}
+
+TEST(ShardReadTest, TellsNewsAtOnce) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  EXPECT_TRUE(shard.ReadFrom(kA, 50, kNever)->has_value()) << "told nothing yet";
+  EXPECT_TRUE(shard.ReadFrom(kA, 50, kNever, 2, 0)->has_value()) << "another epoch";
+  EXPECT_TRUE(shard.ReadFrom(kA, 50, kNever, 1, 1)->has_value()) << "the watermark has moved";
+  const auto waiting = shard.ReadFrom(kA, 50, kNever, 2, 1);
+  EXPECT_FALSE(waiting->has_value());
+  (void)shard.Append(kA);
+  shard.Sync();
+  ASSERT_TRUE(waiting->has_value());
+  EXPECT_THAT((*waiting)->batches, IsEmpty());
+  EXPECT_EQ((*waiting)->exposed, Offset(3));
+}
+
+TEST(ShardReadTest, TellsAChangeOfLeaderOnceThatIsSynced) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto parked = shard.ReadFrom(kA, 2, kNever, 2, 1);
+  (void)shard.Request(3, VoteBatch{{VoteFor(kA, 5, 9, 4)}});
+  const auto late = shard.ReadFrom(kA, 0, kNever);
+  EXPECT_FALSE(parked->has_value());
+  EXPECT_FALSE(late->has_value());
+  shard.Sync();
+  ASSERT_TRUE(parked->has_value());
+  EXPECT_EQ((*parked)->hint.epoch, Epoch(5));
+  EXPECT_EQ((*parked)->hint.leader, std::nullopt);
+  EXPECT_TRUE(late->has_value());
+}
+
+// A vote is no news, but the reads that came while it was written must not be forgotten.
+TEST(ShardReadTest, IsLookedAtAgainAfterAWriteThatBringsNoNews) {
+  ShardHarness shard;
+  (void)shard.Birth(kA, VotersOf(3));
+  shard.Sync();
+  (void)shard.Request(2, VoteBatch{{VoteFor(kA, 0, 0, 0, true)}});
+  shard.Sync();
+  (void)shard.Request(3, VoteBatch{{VoteFor(kA, 5)}});
+  shard.Run();
+  const auto read = shard.ReadFrom(kA, 0, kNever);
+  shard.disk().CompleteWrites(1);
+  shard.Sync();
+  EXPECT_TRUE(read->has_value());
+}
+
+TEST(ShardReadTest, BelowTheStartOfTheLogIsSaidSo) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto below = shard.ReadFrom(kA, -1, kNever);
+  ASSERT_TRUE(below->has_value());
+  EXPECT_TRUE((*below)->below_log_start);
+  EXPECT_EQ((*below)->next, Offset(0));
+  EXPECT_THAT((*below)->batches, IsEmpty());
+}
+
+TEST(ShardReadTest, GivesNoMoreThanAskedButOneBatch) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  for (int i = 0; i < 3; ++i) (void)shard.Append(kA, DraftOf(1, 100));
+  shard.Sync();
+  EXPECT_THAT((*shard.ReadFrom(kA, 2, kNever, {}, {}, 0))->batches, SizeIs(1));
+  EXPECT_THAT((*shard.ReadFrom(kA, 2, kNever, {}, {}, 350))->batches, SizeIs(2));
+  EXPECT_EQ((*shard.ReadFrom(kA, 2, kNever, {}, {}, 350))->next, Offset(4));
+}
+
+TEST(ShardReadTest, TooManyThatWaitAreRefusedAndOthersServed) {
+  ShardConfig config;
+  config.parked_reads_max = 2;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto first = shard.ReadFrom(kA, 2, kNever, 2, 1);
+  const auto second = shard.ReadFrom(kA, 2, kNever, 2, 1);
+  const auto third = shard.ReadFrom(kA, 2, kNever, 2, 1);
+  ASSERT_TRUE(third->has_value());
+  EXPECT_EQ((*third)->error, RaftError::kThrottled);
+  EXPECT_EQ((*third)->next, Offset(2));
+  const auto records = shard.ReadFrom(kA, 0, kNever);
+  ASSERT_TRUE(records->has_value()) << "it need not wait";
+  EXPECT_THAT((*records)->batches, SizeIs(1));
+  (void)shard.Append(kA);
+  shard.Sync();
+  EXPECT_TRUE(first->has_value());
+  EXPECT_TRUE(second->has_value());
+}
+
+TEST(ShardReadTest, GoesToTheDiskForWhatLeftTheCache) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  (void)shard.Append(kA);
+  shard.Sync();
+  const auto read = shard.ReadFrom(kA, 0, kNever);
+  EXPECT_FALSE(read->has_value());
+  shard.Read();
+  ASSERT_TRUE(read->has_value());
+  EXPECT_THAT((*read)->batches, SizeIs(2));
+  EXPECT_EQ((*read)->next, Offset(3));
+}
+
+TEST(ShardReadTest, ThatFindsDamageQuarantinesThePartition) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  Prng prng(1);
+  ASSERT_TRUE(shard.disk().FlipBitOfLog(kA, &prng));
+  const auto read = shard.ReadFrom(kA, 0, kNever);
+  shard.Read();
+  ASSERT_TRUE(read->has_value());
+  EXPECT_EQ((*read)->error, RaftError::kBrokerNotAvailable);
+  EXPECT_TRUE(shard.Replica(kA).quarantine().has_value());
+  EXPECT_EQ((*shard.ReadFrom(kA, 0, kNever))->error, RaftError::kBrokerNotAvailable);
+  EXPECT_EQ((*shard.Append(kA))->error, RaftError::kBrokerNotAvailable);
+  EXPECT_TRUE((*shard.Describe(kA))->quarantine.has_value());
+}
+
+TEST(ShardReadTest, OfAPartitionThatIsNotHereIsRefused) {
+  ShardHarness shard;
+  const auto read = shard.ReadFrom(kA, 7, kNever);
+  ASSERT_TRUE(read->has_value());
+  EXPECT_EQ((*read)->error, RaftError::kUnknownTopicOrPartition);
+  EXPECT_EQ((*read)->next, Offset(7));
+}
+
+}  // namespace
+}  // namespace quorum::shard
