@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "service/server/exit.h"
+#include "service/server/loop_thread.h"
 #include "service/transport/admin_service.h"
 #include "service/transport/client_parts.h"
 #include "service/transport/envelope_codec.h"
@@ -14,6 +15,7 @@
 #include "service/transport/outstanding_calls.h"
 #include "service/transport/reflection_service.h"
 #include "service/transport/voter_service.h"
+#include "storage/rocksdb/worker_thread.h"
 
 namespace quorum::server {
 namespace {
@@ -104,8 +106,17 @@ void Front::Drain() { impl_->client_parts.shutting_down = true; }
 
 void Front::Shutdown(Duration grace) {
   if (impl_->server == nullptr) return;
-  impl_->server->Shutdown(grace);
-  impl_->forwarded.CancelAndWait();
+  const Clock& clock = impl_->client_parts.clock;
+  Waker answered;
+  {
+    // A call that waits for another node is answered once that node does, or its call is cancelled.
+    const storage::WorkerThread cancel("front-stop", [&] {
+      answered.WaitUntil(clock.Now() + grace, clock);
+      impl_->forwarded.CancelAndWait();
+    });
+    impl_->server->Shutdown(grace);
+    answered.Wake();
+  }
   impl_->server.reset();
 }
 
