@@ -68,6 +68,7 @@ void CallFlow::OnConnected(NodeStubs* node) {
     return TryCandidate();
   }
   core_.cache.NoteReachable(address_);
+  if (TooLate()) return AttemptFailed(NotSentError("too little time was left to send it"));
   state_ = State::kSending;
   ++attempts_;
   Send(*node);
@@ -79,10 +80,19 @@ void CallFlow::AttemptFailed(Error error) {
   LearnFrom(error);
   if (cancelled_) return Conclude(&error);
   const std::optional<Duration> delay = retry_->AfterFailure(error, Left());
-  if (!delay.has_value()) return Conclude(&error);
+  if (error.origin == Error::Origin::kServer) judged_ = error;
+  if (!delay.has_value()) {
+    const bool judged = error.origin == Error::Origin::kNotSent && judged_.has_value();
+    return Conclude(judged ? &*judged_ : &error);
+  }
   state_ = State::kWaiting;
   if (settings_.options.on_retry) settings_.options.on_retry(RetryNotice{error, *delay});
   timer_ = core_.loop.RunAfter(*delay, [self = shared_from_this()] { self->BeginRound(); });
+}
+
+bool CallFlow::TooLate() const {
+  if (settings_.kind == CallKind::kRead) return false;
+  return Left() < std::min(core_.options.retry.write_time_min, settings_.options.timeout / 2);
 }
 
 void CallFlow::Progressed() {

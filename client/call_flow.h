@@ -79,6 +79,8 @@ class CallFlow : public std::enable_shared_from_this<CallFlow> {
   void BeginRound();
   void TryCandidate();
   void OnConnected(NodeStubs* node);
+  // True when too little time is left to send an append or a change.
+  bool TooLate() const;
   // Takes from the error what it says about nodes and leaders.
   void LearnFrom(const Error& error);
 
@@ -90,6 +92,8 @@ class CallFlow : public std::enable_shared_from_this<CallFlow> {
   State state_ = State::kConnecting;
   bool cancelled_ = false;
   int attempts_ = 0;
+  // The last answer of a server, which says more than that nothing was sent after it.
+  std::optional<Error> judged_;
   // This round's nodes, and the next one to try.
   std::vector<std::string> candidates_;
   size_t next_candidate_ = 0;

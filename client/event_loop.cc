@@ -30,11 +30,13 @@ bool EventLoop::Post(Task task) {
   MutexLock lock(&mutex_);
   if (stopping_) return false;
   posted_.push_back(std::move(task));
-  if (wake_ == nullptr) {
-    // Set under the lock, so that the queue cannot be shut down in between. It only enqueues and
-    // never calls back.
-    wake_ = std::make_unique<grpc::Alarm>();
-    wake_->Set(queue_.get(), TimeSpan(Duration(0)), Tag([](bool) {}));
+  if (!waking_) {
+    waking_ = true;
+    // Held until its tag arrives: gRPC 1.51 uses an alarm that rings after it was destroyed. Set
+    // under the lock, so that the queue cannot be shut down in between; as it is due, it enqueues
+    // its tag at once and calls nobody back.
+    const auto wake = std::make_shared<grpc::Alarm>();
+    wake->Set(queue_.get(), gpr_inf_past(GPR_CLOCK_MONOTONIC), Tag([wake](bool) {}));
   }
   return true;
 }
@@ -87,15 +89,12 @@ void EventLoop::Run() {
 
 void EventLoop::RunPosted() {
   std::deque<Task> tasks;
-  std::unique_ptr<grpc::Alarm> rung;
   {
     MutexLock lock(&mutex_);
     if (stopping_) return;
     tasks.swap(posted_);
-    rung.swap(wake_);
+    waking_ = false;
   }
-  // Destroying an alarm that has not rung cancels it; its tag arrives all the same.
-  rung.reset();
   for (Task& task : tasks) task();
 }
 

@@ -22,7 +22,6 @@
 #include "service/base/time.h"
 
 namespace grpc {
-class Alarm;
 class CompletionQueue;
 }  // namespace grpc
 
@@ -77,8 +76,8 @@ class EventLoop {
   Mutex mutex_;
   std::deque<Task> posted_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Wakes the thread; empty when it is not about to wake up already.
-  std::unique_ptr<grpc::Alarm> wake_ ABSL_GUARDED_BY(mutex_);
+  // True from a Post until the thread has taken what was posted.
+  bool waking_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::map<TimerId, Task> timers_;
   uint64_t timers_made_ = 0;

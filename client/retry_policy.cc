@@ -5,8 +5,8 @@
 namespace quorum::client {
 namespace {
 
-// Less than this is not worth another attempt.
-constexpr Duration kLeftMin = std::chrono::milliseconds(5);
+// Less than this is not worth another attempt at a read.
+constexpr Duration kReadTimeMin = std::chrono::milliseconds(5);
 
 bool IsTransient(CallKind kind, v1::ErrorReason reason) {
   switch (reason) {
@@ -51,7 +51,8 @@ bool RetryPolicy::MayRepeat(CallKind kind, const Error& error) {
 }
 
 std::optional<Duration> RetryPolicy::AfterFailure(const Error& error, Duration left) {
-  if (!MayRepeat(kind_, error) || left <= kLeftMin) return std::nullopt;
+  const Duration time_min = kind_ == CallKind::kRead ? kReadTimeMin : settings_.write_time_min;
+  if (!MayRepeat(kind_, error) || left <= time_min) return std::nullopt;
   if (PointsAtLeader(error) && hint_hops_ < settings_.hint_hops_max) {
     ++hint_hops_;
     return Duration(0);

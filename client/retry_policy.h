@@ -29,6 +29,9 @@ struct RetrySettings {
   // How many leader hints in a row are followed at once. Two nodes with old knowledge may point at
   // each other, so that the next one waits like any other failure.
   int hint_hops_max = 2;
+  // An append or a change is not sent with less time than this to its deadline: a refusal that is
+  // known would most likely become an unknown outcome.
+  Duration write_time_min = std::chrono::milliseconds(200);
 };
 
 class RetryPolicy {

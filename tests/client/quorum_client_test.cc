@@ -168,8 +168,7 @@ TEST(AppendTest, RefusedForNow_GoesToAnotherNode) {
 TEST(AppendTest, RefusedToTheEnd_IsRefusedAtTheDeadline) {
   FakeNode node;
   node.append.Always(FailWith(AsRefused({google::rpc::UNAVAILABLE, kNoLeader})));
-  const AppendOutcome outcome =
-      ClientOf({node.address()})->Append(OneRecord(), Within(milliseconds(300)));
+  const AppendOutcome outcome = ClientOf({node.address()})->Append(OneRecord(), Within(seconds(1)));
   ASSERT_TRUE(std::holds_alternative<Refused>(outcome));
   EXPECT_EQ(ErrorOf(outcome).reason, v1::ERROR_REASON_LEADER_NOT_AVAILABLE);
   EXPECT_GT(ErrorOf(outcome).attempts, 2);
@@ -224,6 +223,36 @@ TEST(AppendTest, NobodyThere_IsRefusedBecauseNothingWasSent) {
   ASSERT_TRUE(std::holds_alternative<Refused>(outcome));
   EXPECT_EQ(ErrorOf(outcome).origin, Error::Origin::kNotSent);
   EXPECT_EQ(ErrorOf(outcome).attempts, 0);
+}
+
+TEST(AppendTest, RefusedThenNobodyThere_KeepsTheReason) {
+  FakeNode node;
+  FakeError throttled = AsRefused({google::rpc::RESOURCE_EXHAUSTED, "THROTTLED"});
+  // Long enough for the node to be gone before the next attempt.
+  throttled.retry_delay_ms = 1000;
+  node.append.Always(FailWith(throttled));
+  Mutex mutex;
+  CondVar changed;
+  bool waiting = false;
+  std::optional<AppendOutcome> result;
+  CallOptions options = Within(seconds(2));
+  options.on_retry = [&](const RetryNotice&) {
+    MutexLock lock(&mutex);
+    waiting = true;
+    changed.NotifyAll();
+  };
+  const auto client = ClientOf({node.address()});
+  client->AppendAsync(OneRecord(), options, [&](AppendOutcome outcome) {
+    MutexLock lock(&mutex);
+    result = std::move(outcome);
+    changed.NotifyAll();
+  });
+  MutexLock lock(&mutex);
+  while (!waiting) changed.Wait(&mutex);
+  node.Kill();
+  while (!result.has_value()) changed.Wait(&mutex);
+  ASSERT_TRUE(std::holds_alternative<Refused>(*result));
+  EXPECT_EQ(ErrorOf(*result).reason, v1::ERROR_REASON_THROTTLED);
 }
 
 TEST(AppendTest, NodeDiesBeforeItsAnswer_IsUnknown) {

@@ -268,8 +268,8 @@ TEST_F(QuorumctlTest, Append_NobodyThere) {
 
 TEST_F(QuorumctlTest, Append_TriesUntilTheTimeout) {
   Fail(node_.append, AsRefused({google::rpc::UNAVAILABLE, "LEADER_NOT_AVAILABLE", "no leader"}));
-  const Output output = Run({"append", "orders:0", "v", "--timeout=300ms"});
-  EXPECT_EQ(output.code, ExitCode::kRefused);
+  const Output output = Run({"append", "orders:0", "v", "--timeout=1s"});
+  EXPECT_EQ(output.code, ExitCode::kRefused) << output.err;
   EXPECT_THAT(output.err, HasSubstr("  why: LEADER_NOT_AVAILABLE: no leader (attempts: "));
   EXPECT_GT(node_.append.requests().size(), 2u);
 }

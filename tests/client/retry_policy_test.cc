@@ -113,5 +113,15 @@ TEST(RetryPolicyTest, LittleTimeLeft_ShortensTheWaitAndEndsIt) {
   EXPECT_FALSE(policy.AfterFailure(NotSentError(""), -seconds(1)).has_value());
 }
 
+TEST(RetryPolicyTest, LittleTimeLeft_SendsNoAppend) {
+  const Error error = ServerError(v1::ERROR_REASON_LEADER_NOT_AVAILABLE);
+  const Duration time_min = RetrySettings().write_time_min;
+  for (const CallKind kind : {CallKind::kChange, CallKind::kAppend}) {
+    RetryPolicy policy = PolicyOf(kind);
+    EXPECT_TRUE(policy.AfterFailure(error, time_min + milliseconds(1)).has_value());
+    EXPECT_FALSE(policy.AfterFailure(error, time_min).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace quorum::client
