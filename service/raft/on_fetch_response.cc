@@ -110,7 +110,8 @@ void TakePayload(State& state, const FetchResponse& response, StepContext& conte
   if (state.quarantine.has_value()) return;
   // A log that has just been cut may still differ from the leader's below its new end, so only an
   // answer that found it to agree says what of it is committed.
-  const bool agrees = !std::holds_alternative<FetchedDivergence>(response.payload);
+  bool agrees = !std::holds_alternative<FetchedDivergence>(response.payload);
+  if (Planted(Plant::kM37) && state.log.durable_end() < state.log.end()) agrees = false;
   if (agrees && response.high_watermark.has_value()) {
     LearnWatermark(state, *response.high_watermark, context);
   }
@@ -152,12 +153,23 @@ bool KnowsWatermark(const State& state) {
   return state.committed.has_value() && (follower == nullptr || follower->has_fetched);
 }
 
+// Plants M37, the half that makes the other one (log_shape.cc) matter: a Fetch that does not wait for
+// the disk and names what is synced, which is safe, so that a log is cut while writes are out.
+void NameDurableEnd(const State& state, FetchRequest& request) {
+  const Offset end = state.log.durable_end();
+  if (end == state.log.end()) return;
+  request.fetch_offset = end;
+  request.last_fetched_epoch =
+      end > state.log.start() ? state.log.epochs().EpochAt(end + -1) : Epoch(0);
+}
+
 FetchRequest MakeFetch(const State& state) {
   FetchRequest request;
   request.replica = state.self;
   request.current_leader_epoch = state.election.epoch;
   request.fetch_offset = state.log.end();
   request.last_fetched_epoch = state.log.epochs().LastEpoch();
+  if (Planted(Plant::kM37)) NameDurableEnd(state, request);
   request.known_high_watermark =
       KnowsWatermark(state) ? KnownHighWatermark::kKnown : KnownHighWatermark::kUnknown;
   request.high_watermark = state.committed.value_or(Offset(0));
@@ -200,7 +212,8 @@ void SendDueFetch(State& state, StepContext& context) {
     state.fetch.send_at = kNever;
     return;
   }
-  const Gate gate = Planted(Plant::kM06) ? Gate::kQuorum : Gate::kLog;
+  const bool early = Planted(Plant::kM06) || Planted(Plant::kM37);
+  const Gate gate = early ? Gate::kQuorum : Gate::kLog;
   state.fetch.destination = *destination;
   state.fetch.outstanding = SendTo(state, *destination, gate, MakeFetch(state), context);
 }

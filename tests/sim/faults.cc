@@ -74,6 +74,10 @@ void Faults::Inject(FaultKind kind) {
       return Wipe(node);
     case FaultKind::kBury:
       return MoveObserver();
+    case FaultKind::kEmptyVoters:
+      return EmptyVoters();
+    case FaultKind::kForgetfulDisks:
+      return ForgetfulDisks();
     case FaultKind::kCount:
       return;
   }
@@ -247,18 +251,27 @@ void Faults::Damage(SimNode& node) {
   }
 }
 
-void Faults::Wipe(SimNode& node) {
+bool Faults::MayDestroyAll(const SimNode& node) const {
   for (const auto& [partition, assignment] : world_.catalog.assignments()) {
-    if (!MayDestroy(partition, node.key())) return;
+    if (!MayDestroy(partition, node.key())) return false;
   }
-  if (node.up()) {
-    node.Crash(true);
-    AfterCrash(node);
-  }
+  return true;
+}
+
+void Faults::MarkDestroyed(const SimNode& node) {
   world_.statistics.Add(Counter::kWipes);
   for (const auto& [partition, assignment] : world_.catalog.assignments()) {
     if (assignment.NamesVoter(node.key())) destroyed_[partition].insert(node.key());
   }
+}
+
+void Faults::Wipe(SimNode& node) {
+  if (!MayDestroyAll(node)) return;
+  if (node.up()) {
+    node.Crash(true);
+    AfterCrash(node);
+  }
+  MarkDestroyed(node);
   node.Wipe();
 }
 

@@ -57,6 +57,19 @@ class Faults {
   void Wipe(SimNode& node);
   void MoveObserver();
   bool MayDestroy(PartitionId partition, const ReplicaKey& key) const;
+  bool MayDestroyAll(const SimNode& node) const;
+  void MarkDestroyed(const SimNode& node);
+
+  // --- fault_scripts.cc: faults that chance would hardly ever put together ---
+
+  SimNode& NodeOf(const ReplicaKey& key);
+  void StopFor(SimNode& node, Duration length);
+  // The blank replicas of a partition are alone: those that open late, and those that were wiped.
+  void EmptyVoters();
+  bool EmptyVoters(PartitionId partition, const Assignment& assignment);
+  // A voter that is behind is elected by disks that have forgotten everything.
+  void ForgetfulDisks();
+  Links AllLinksOf(NodeId node) const;
 
   World& world_;
   std::vector<std::unique_ptr<SimNode>>& nodes_;

@@ -10,21 +10,17 @@
 
 namespace quorum::sim {
 
-template <typename Done>
-void SimCluster::RunUntil(Duration limit, const char* what, Done done) {
+void SimCluster::RunUntil(Duration limit, const char* what,
+                          const std::function<std::string()>& missing) {
   const WorldTime end = queue_.now() + limit;
   // Looking is not free; it is done now and then.
-  WorldTime look_at = queue_.now();
   while (!failure_.failed() && queue_.now() < end) {
-    if (queue_.now() >= look_at) {
-      if (done()) return;
-      look_at = queue_.now() + options_.raft.election_timeout / 4;
-    }
-    queue_.RunNext();
+    if (missing().empty()) return;
+    RunFor(options_.raft.election_timeout / 4);
   }
-  if (!failure_.failed() && !done()) {
-    failure_.Report("liveness", what, " within ", limit.count() / 1'000'000, " ms: ",
-                    WhatIsMissing());
+  const std::string still = missing();
+  if (!failure_.failed() && !still.empty()) {
+    failure_.Report("liveness", what, " within ", limit.count() / 1'000'000, " ms: ", still);
   }
 }
 
@@ -47,37 +43,43 @@ void SimCluster::NoteTargets() {
   }
 }
 
-std::string SimCluster::WhatIsMissing(PartitionId partition, Offset target) const {
-  bool led = false;
+const raft::Replica* SimCluster::LeaderOf(PartitionId partition) const {
+  const raft::Replica* leader = nullptr;
   for (const auto& node : nodes_) {
     const raft::Replica* replica = node->Find(partition);
-    if (replica != nullptr && replica->is_ready_leader()) led = true;
+    if (replica == nullptr || !replica->is_ready_leader()) continue;
+    if (leader == nullptr || replica->election().epoch > leader->election().epoch) leader = replica;
   }
-  if (!led) return absl::StrCat(ToText(partition), " has no leader");
-  for (const auto& node : nodes_) {
-    if (!catalog_.assignments().at(partition).NamesNode(node->id())) continue;
-    if (IsExempt(partition, *node)) continue;
-    const raft::Replica* replica = node->Find(partition);
-    if (replica == nullptr) {
-      return absl::StrCat(ToText(partition), " has no replica on node ", node->id().value());
-    }
-    if (replica->exposed() < target) {
-      return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ",
-                          replica->exposed().value(), " of ", target.value());
-    }
+  return leader;
+}
+
+std::string SimCluster::WhatLeadersMiss() const {
+  for (const auto& [partition, target] : targets_) {
+    const raft::Replica* leader = LeaderOf(partition);
+    if (leader == nullptr) return absl::StrCat(ToText(partition), " has no leader");
+    if (leader->committed() >= target) continue;
+    return absl::StrCat(ToText(partition), " has committed ", leader->committed().value(), " of ",
+                        target.value());
   }
   return "";
 }
 
-std::string SimCluster::WhatIsMissing() const {
-  for (const auto& [partition, target] : targets_) {
-    std::string missing = WhatIsMissing(partition, target);
-    if (!missing.empty()) return missing;
+std::string SimCluster::WhatMembersMiss() const {
+  for (const auto& [partition, assignment] : catalog_.assignments()) {
+    const raft::Replica* leader = LeaderOf(partition);
+    if (leader == nullptr) return absl::StrCat(ToText(partition), " has no leader");
+    const Offset end = leader->log().end();
+    for (const auto& node : nodes_) {
+      if (!assignment.NamesNode(node->id()) || IsExempt(partition, *node)) continue;
+      const raft::Replica* replica = node->Find(partition);
+      const Offset shown = replica == nullptr ? Offset(-1) : replica->exposed();
+      if (shown == end) continue;
+      return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ",
+                          shown.value(), " of ", end.value());
+    }
   }
-  if (!probing_ && workload_->pending() > 0) {
-    return absl::StrCat(workload_->pending(), " calls of clients are not answered");
-  }
-  return "";
+  if (workload_->pending() == 0) return "";
+  return absl::StrCat(workload_->pending(), " calls of clients are not answered");
 }
 
 // The log that was longest at the heal may be cut, so that only new records move the watermark past
@@ -88,10 +90,29 @@ void SimCluster::ProbeSometimes() {
     for (const auto& node : nodes_) {
       const raft::Replica* replica = node->Find(partition);
       if (replica == nullptr || !replica->is_ready_leader()) continue;
-      if (!WhatIsMissing(partition, target).empty()) workload_->Probe(partition, *node);
+      if (replica->committed() < target) workload_->Probe(partition, *node);
     }
   }
   queue_.After(options_.raft.election_timeout / 2, [this] { ProbeSometimes(); });
+}
+
+// What it takes to bring those up to date that are behind, where a fetch brings one record at least.
+Duration SimCluster::TransferTime() const {
+  const DiskOptions& disk = options_.disk;
+  const int64_t slow_syncs = static_cast<int64_t>(disk.slow_ppm) * disk.slow_max.count() / 1'000'000;
+  const Duration turn = 2 * options_.network.delay_max + disk.sync_max + Duration(slow_syncs) +
+                        8 * options_.round_cost;
+  Duration longest = Duration::zero();
+  for (const auto& node : nodes_) {
+    Duration time = Duration::zero();
+    for (const auto& [partition, target] : targets_) {
+      const raft::Replica* replica = node->Find(partition);
+      const Offset end = replica == nullptr ? Offset(0) : replica->log().end();
+      if (end < target) time += turn * (target - end);
+    }
+    longest = std::max(longest, time);
+  }
+  return 2 * longest;
 }
 
 void SimCluster::CheckLiveness() {
@@ -100,32 +121,42 @@ void SimCluster::CheckLiveness() {
   for (const auto& [partition, assignment] : catalog_.assignments()) {
     for (const auto& node : nodes_) node->Learn(partition);
   }
+  const Duration limit = 30 * options_.raft.fetch_timeout;
   NoteTargets();
   probing_ = true;
   ProbeSometimes();
-  const Duration fetch = options_.raft.fetch_timeout;
-  RunUntil(40 * fetch, "not recovered", [this] { return WhatIsMissing().empty(); });
+  RunUntil(limit + TransferTime(), "not recovered", [this] { return WhatLeadersMiss(); });
   probing_ = false;
   workload_->Stop();
-  RunUntil(20 * fetch + options_.workload.deadline_max, "calls are open",
-           [this] { return WhatIsMissing().empty(); });
+  RunFor(options_.raft.election_timeout);
+  NoteTargets();
+  RunUntil(limit + TransferTime() + options_.workload.deadline_max, "not up to date",
+           [this] { return WhatMembersMiss(); });
   if (!failure_.failed()) CheckIdle();
 }
 
-// Nobody asks for anything: what still runs is long polls and timers.
+// Nobody asks for anything: what still runs is long polls and timers, and nobody takes over from a
+// leader that is well.
 void SimCluster::CheckIdle() {
-  const Duration wait = std::max(options_.raft.fetch_max_wait, Duration(1));
   RunFor(2 * options_.raft.fetch_timeout);
   std::vector<uint64_t> before;
   for (const auto& node : nodes_) before.push_back(node->rounds());
-  const int64_t polls = 4;
-  RunFor(polls * wait);
+  const auto campaigns = [this] {
+    return world_.statistics.Get(Counter::kElections) +
+           world_.statistics.Get(Counter::kVotesRefused);
+  };
+  const uint64_t campaigns_before = campaigns();
+  const Duration length = 3 * options_.raft.fetch_timeout;
+  RunFor(length);
   if (failure_.failed()) return;
+  if (campaigns() > campaigns_before) {
+    failure_.Report("stability", "somebody campaigned while everything was well");
+  }
   const auto peers = static_cast<int64_t>(nodes_.size());
   const auto partitions = static_cast<int64_t>(catalog_.assignments().size());
-  const int64_t periods = polls * wait / options_.raft.fetch_timeout + 1;
-  const int64_t rounds_max = 10 + 6 * (polls + 1) * static_cast<int64_t>(options_.lanes) * peers +
-                             6 * partitions * periods;
+  const int64_t polls = length / options_.raft.fetch_max_wait + 1;
+  const int64_t rounds_max =
+      10 + 5 * polls * static_cast<int64_t>(options_.lanes) * peers + 12 * partitions;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const auto rounds = static_cast<int64_t>(nodes_[i]->rounds() - before[i]);
     if (rounds > rounds_max) {

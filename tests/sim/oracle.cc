@@ -221,6 +221,11 @@ void Oracle::SubmitTruncation(const ProcessId& process, PartitionId partition, O
   PartitionView& view = partitions_[partition];
   ReplicaView& replica = view.replicas[process.key];
   statistics_.Add(Counter::kTruncations);
+  if (end < replica.committed) {
+    failure_.Report("P6", ToText(partition), " ", ToText(process.key), " truncates at ",
+                    end.value(), " what it knows to be committed up to ",
+                    replica.committed.value());
+  }
   std::set<Epoch> epochs;
   for (size_t i = replica.submitted.CountBelow(end); i < replica.submitted.size(); ++i) {
     const RecordBatch& removed = replica.submitted[i];
@@ -267,7 +272,7 @@ void Oracle::ForgetName(PartitionView& view, const RecordBatch& batch, bool lost
 }
 
 void Oracle::AfterRound(const ProcessId& process) {
-  for (const PartitionId& partition : elected_) CheckCompleteness(process, partition);
+  for (const auto& [partition, epoch] : elected_) CheckCompleteness(process, partition, epoch);
   elected_.clear();
   for (const PartitionId& partition : touched_) CheckReplica(process, partition);
   touched_.clear();

@@ -93,7 +93,7 @@ class Oracle {
                        const raft::Replica& replica);
   void CheckEnds(const ProcessId& process, PartitionId partition, const raft::Replica& replica,
                  ReplicaView& view);
-  void CheckCompleteness(const ProcessId& process, PartitionId partition);
+  void CheckCompleteness(const ProcessId& process, PartitionId partition, Epoch epoch);
   void CheckCommit(const ProcessId& process, PartitionId partition, const raft::Replica& replica,
                    ReplicaView& view);
   void CheckMajority(PartitionId partition, const raft::Replica& replica, const RecordBatch& last);
@@ -103,7 +103,8 @@ class Oracle {
   const FindReplica find_replica_;
   std::map<PartitionId, PartitionView> partitions_;
   std::set<PartitionId> touched_;
-  std::set<PartitionId> elected_;
+  // Who won an election in this round, and in which epoch.
+  std::map<PartitionId, Epoch> elected_;
   // The highest watermark that a leader has set in this round; it may have lost its role since.
   std::map<PartitionId, Offset> led_commits_;
 };

@@ -6,12 +6,15 @@
 
 namespace quorum::sim {
 
-void Oracle::CheckCompleteness(const ProcessId& process, PartitionId partition) {
+// A leader holds what was committed in earlier epochs. What a later one committed meanwhile it need
+// not hold: votes that were given in time may be counted late.
+void Oracle::CheckCompleteness(const ProcessId& process, PartitionId partition, Epoch epoch) {
   const PartitionView& view = partitions_[partition];
   const auto found = view.replicas.find(process.key);
   if (found == view.replicas.end()) return;
   const ReplicaLog& log = found->second.submitted;
   for (size_t i = 0; i < view.committed.size(); ++i) {
+    if (view.committed_in[i] >= epoch) return;
     if (i < log.size() && IsSame(log[i], view.committed[i])) continue;
     failure_.Report("I6", ToText(partition), " ", ToText(process.key),
                     " was elected without the committed record at ",
@@ -56,7 +59,8 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
   const Offset committed = replica.committed();
   view.exposed = replica.exposed();
   if (committed <= view.committed) return;
-  ReplicaLog& known = partitions_[partition].committed;
+  PartitionView& all = partitions_[partition];
+  ReplicaLog& known = all.committed;
   const RecordBatch* last = view.submitted.EndingAt(committed);
   if (last == nullptr) {
     failure_.Report("I7", ToText(partition), " the watermark ", committed.value(), " of ",
@@ -80,7 +84,8 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
                         " than was committed");
       }
     } else {
-      (void)known.Append(batch);
+      if (!known.Append(batch)) break;
+      all.committed_in.push_back(replica.election().epoch);
       statistics_.Add(Counter::kCommittedRecords, batch.record_count());
     }
   }

@@ -30,7 +30,7 @@ void Oracle::OnTrace(const ProcessId& process, PartitionId partition,
   }
   if (event.kind != raft::TraceKind::kTransition || event.to != raft::RoleKind::kLeader) return;
   statistics_.Add(Counter::kElections);
-  elected_.insert(partition);
+  elected_[partition] = event.epoch;
   NoteLeader(process, partition, event.epoch);
 }
 

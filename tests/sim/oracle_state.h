@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "service/base/election_state.h"
 #include "service/base/ids.h"
@@ -62,6 +63,8 @@ struct PartitionView {
   std::map<ReplicaKey, ReplicaView> replicas;
   // What some leader has committed. Never shrinks.
   ReplicaLog committed;
+  // The epoch whose leader committed each batch of it.
+  std::vector<Epoch> committed_in;
   std::map<Epoch, Leadership> leaders;
   std::map<std::pair<Epoch, ReplicaKey>, ReplicaKey> votes;
   std::map<std::pair<int64_t, Epoch>, NamedBatch> names;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -42,18 +43,21 @@ class SimCluster {
   void CheckEverythingSometimes();
   void MarkCreated();
 
-  // Runs until `done` says so, or fails with `what` after `limit`.
-  template <typename Done>
-  void RunUntil(Duration limit, const char* what, Done done);
   void RunFor(Duration length);
 
   // --- liveness.cc ---
   void CheckLiveness();
+  // Runs until nothing is `missing`, or fails with what still is after `limit`.
+  void RunUntil(Duration limit, const char* what, const std::function<std::string()>& missing);
   void NoteTargets();
   void ProbeSometimes();
-  // Empty when every partition has recovered; else what is missing.
-  std::string WhatIsMissing() const;
-  std::string WhatIsMissing(PartitionId partition, Offset target) const;
+  Duration TransferTime() const;
+  // The leader of the highest epoch that has committed in it; null when there is none.
+  const raft::Replica* LeaderOf(PartitionId partition) const;
+  // Empty when every partition has a leader that has committed past its target.
+  std::string WhatLeadersMiss() const;
+  // Empty when every live replica shows all that its leader has, and every call is answered.
+  std::string WhatMembersMiss() const;
   bool IsExempt(PartitionId partition, const SimNode& node) const;
   void CheckIdle();
 

@@ -164,8 +164,19 @@ void SimNode::Wipe() {
     world_.tracer.Note(id_, "is wiped");
     world_.oracle.OnWiped(key_);
   }
-  disk_.Wipe();
   key_ = ReplicaKey{id_, DirectoryId{prng_.Next() | 1, prng_.Next()}};
+  Format();
+}
+
+void SimNode::Forget() {
+  CHECK(!up());
+  world_.tracer.Note(id_, "is wiped, and keeps its name");
+  Format();
+  world_.oracle.OnStopped(key_, disk_.image());
+}
+
+void SimNode::Format() {
+  disk_.Wipe();
   storage::FormatPlan plan;
   plan.identity.cluster_id = kClusterId;
   plan.identity.node = id_;

@@ -58,6 +58,8 @@ class SimNode : public NetworkHost,
   void Pause(Duration length);
   // The directory is emptied and formatted anew, under another directory id. Not while it runs.
   void Wipe();
+  // The same under the same directory id, which nobody may ever do: it has forgotten its votes.
+  void Forget();
 
   // --- the machine ---
 
@@ -76,6 +78,7 @@ class SimNode : public NetworkHost,
   const raft::Replica* Find(PartitionId partition) const;
   // The node has learnt what the catalog says of the partition.
   void Learn(PartitionId partition);
+  bool HasLearnt(PartitionId partition) const { return learnt_.count(partition) > 0; }
   size_t waiter_count() const;
   size_t unsynced_bytes() const;
   // Checks every replica, and that what is waited for stays bounded.
@@ -93,6 +96,7 @@ class SimNode : public NetworkHost,
   ProcessId process() const { return ProcessId{key_, life_}; }
   size_t SlotOf(Lane lane) const { return lane.value() % shard_count_; }
   size_t SlotOf(PartitionId partition) const;
+  void Format();
   shard::ShardConfig MakeConfig(Incarnation incarnation);
   void OpenShards(const storage::RecoveredStore& store);
   // The process is gone; the disk keeps what `outcome` says.

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 struct FaultProfile {
   const char* name;
-  // How often a seed has this kind of fault at all.
+  // How often a seed has this kind of fault at all; zero for those that belong to a mode.
   uint64_t enabled_ppm;
   // The mean time between two, in election time-outs, at its densest.
   int64_t every_min;
@@ -33,6 +33,8 @@ constexpr FaultProfile kProfiles[] = {
     {"resign", 400'000, 5, 40},       {"shutdown", 300'000, 15, 60},
     {"damage", 200'000, 15, 60},      {"wipe", 250'000, 15, 60},
     {"bury", 250'000, 10, 60},
+    {"empty-voters", 0, 8, 30},
+    {"forgetful-disks", 0, 8, 20},
 };
 static_assert(std::size(kProfiles) == kFaultKinds);
 
@@ -54,7 +56,6 @@ raft::Config DrawRaft(Prng& prng) {
   config.fetch_max_wait = config.fetch_timeout * prng.Between(5, 19) / 40;
   config.timer_grid = prng.Chance(200'000) ? Duration::zero() : election / 100;
   if (prng.Chance(100'000)) config.appends_in_flight_max = 3;
-  if (prng.Chance(100'000)) config.parked_fetches_max = 1 + prng.Below(3);
   CHECK(raft::Validate(config).empty()) << raft::Validate(config);
   return config;
 }
@@ -104,7 +105,7 @@ WorkloadOptions DrawWorkload(Prng& prng, Duration election) {
 
 void DrawFaults(Prng& prng, SimOptions* options) {
   // One seed in ten has a single kind, so that each is also seen alone; one in twenty has none.
-  const bool none = prng.Chance(50'000);
+  const bool none = prng.Chance(options->beyond_tolerance ? 500'000 : 50'000);
   const bool single = prng.Chance(100'000);
   const uint64_t only = prng.Below(kFaultKinds);
   for (size_t kind = 0; kind < kFaultKinds; ++kind) {
@@ -112,9 +113,16 @@ void DrawFaults(Prng& prng, SimOptions* options) {
     const bool enabled = prng.Chance(profile.enabled_ppm);
     const Duration every =
         options->raft.election_timeout * prng.Between(profile.every_min, profile.every_max);
-    if (none || (single ? kind != only : !enabled)) continue;
+    if (none || profile.enabled_ppm == 0 || (single ? kind != only : !enabled)) continue;
     options->fault_every[kind] = every;
   }
+  const auto add = [&](FaultKind kind) {
+    const FaultProfile& profile = kProfiles[static_cast<size_t>(kind)];
+    options->fault_every[static_cast<size_t>(kind)] =
+        options->raft.election_timeout * prng.Between(profile.every_min, profile.every_max);
+  };
+  if (options->late_birth_ppm > 0 && !none) add(FaultKind::kEmptyVoters);
+  if (options->beyond_tolerance) add(FaultKind::kForgetfulDisks);
   options->fault_length_max = options->raft.election_timeout * prng.Between(1, 8);
 }
 
@@ -146,6 +154,7 @@ SimOptions DrawOptions(uint64_t seed) {
   options.lanes = static_cast<uint32_t>(prng.Between(1, 3));
   options.shards_max = static_cast<int>(prng.Between(1, 2));
   options.late_birth_ppm = prng.Chance(400'000) ? 200'000 : 0;
+  options.beyond_tolerance = options.voter_nodes >= 3 && prng.Chance(50'000);
   options.raft = DrawRaft(prng);
   const Duration election = options.raft.election_timeout;
   options.round_cost = election / prng.Between(1000, 10'000);
@@ -154,6 +163,8 @@ SimOptions DrawOptions(uint64_t seed) {
   options.disk = DrawDisk(prng, election);
   options.workload = DrawWorkload(prng, election);
   DrawFaults(prng, &options);
+  if (options.beyond_tolerance) options.partitions = std::min(options.partitions, 2);
+  options.late_partitions = std::min(options.late_partitions, options.partitions / 2);
   // More partitions mean more events in the same time.
   options.safety_length = election * prng.Between(30, 60);
   if (options.partitions > 6) options.safety_length = options.safety_length / 2;
@@ -179,6 +190,7 @@ std::string Describe(const SimOptions& options) {
       " cache=", options.cache_bytes_max, " fetch_bytes=", options.fetch_bytes_max,
       " mailbox=", options.mailbox_max, " clients=", options.workload.clients, "x",
       options.workload.pipeline, " safety=", ms(options.safety_length), " faults:");
+  if (options.beyond_tolerance) absl::StrAppend(&text, " BEYOND-TOLERANCE");
   for (size_t kind = 0; kind < kFaultKinds; ++kind) {
     if (options.fault_every[kind] == Duration::zero()) continue;
     absl::StrAppend(&text, " ", kProfiles[kind].name, "/", ms(options.fault_every[kind]));

@@ -34,6 +34,8 @@ enum class FaultKind : size_t {
   kDamage,
   kWipe,
   kBury,
+  kEmptyVoters,
+  kForgetfulDisks,
   kCount,
 };
 
@@ -89,6 +91,9 @@ struct SimOptions {
   int shards_max = 1;
   // How often an initial voter learns of its partition long after the others.
   uint64_t late_birth_ppm = 0;
+  // More disks are lost than a partition survives. All that is left to promise is that nobody cuts
+  // away what it knows to be committed.
+  bool beyond_tolerance = false;
   // How long a round of a shard takes.
   Duration round_cost;
 
