@@ -117,6 +117,8 @@ struct ControllerResult {
   ControllerError error = ControllerError::kNone;
   // For people; empty when the error says it all.
   std::string message;
+  // kInvalidRequest of a client: the field that is wrong, by its name in the request.
+  std::string field;
   // The leader of `__metadata`, as far as this node knows.
   shard::LeaderHint hint;
   // CreateTopic: the topic made, or the one in the way.

@@ -45,6 +45,12 @@ Judgement Refuse(const ControllerState& state, ControllerError error, std::strin
   return judgement;
 }
 
+Judgement RefuseField(const ControllerState& state, std::string field, std::string why) {
+  Judgement judgement = Refuse(state, ControllerError::kInvalidRequest, std::move(why));
+  judgement.result.field = std::move(field);
+  return judgement;
+}
+
 std::vector<ReplicaKey> LiveReplicas(const ControllerState& state) {
   std::vector<ReplicaKey> live;
   for (const auto& [id, broker] : state.catalog.brokers()) {
@@ -55,22 +61,20 @@ std::vector<ReplicaKey> LiveReplicas(const ControllerState& state) {
 
 Judgement Judge(const ControllerState& state, const TopicCreation& creation) {
   const std::string fault = FindTopicNameFault(creation.name);
-  if (!fault.empty()) return Refuse(state, ControllerError::kInvalidRequest, fault);
+  if (!fault.empty()) return RefuseField(state, "name", fault);
   if (const Topic* existing = state.catalog.FindTopic(creation.name)) {
     Judgement judgement = Refuse(state, ControllerError::kTopicAlreadyExists);
     judgement.result.topic = MakeTopicView(state.catalog, *existing);
     return judgement;
   }
   if (creation.partitions < 1 || creation.partitions > state.config.partitions_max) {
-    return Refuse(state, ControllerError::kInvalidRequest,
-                  absl::StrCat("partitions must be in [1, ", state.config.partitions_max, "]"));
+    return RefuseField(state, "partitions",
+                       absl::StrCat("must be in [1, ", state.config.partitions_max, "]"));
   }
   const std::vector<ReplicaKey> live = LiveReplicas(state);
   const auto live_count = static_cast<uint32_t>(live.size());
   const uint32_t replicas = creation.replicas.value_or(std::min(kReplicasDefault, live_count));
-  if (creation.replicas == 0u) {
-    return Refuse(state, ControllerError::kInvalidRequest, "replicas must be at least 1");
-  }
+  if (creation.replicas == 0u) return RefuseField(state, "replicas", "must be at least 1");
   if (replicas > live_count || replicas == 0) {
     Judgement judgement = Refuse(
         state, ControllerError::kNotEnoughNodes,

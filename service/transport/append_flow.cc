@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "service/base/check.h"
 #include "service/transport/call_deadline.h"
 #include "service/transport/peer_refusal.h"
@@ -133,6 +134,12 @@ void AppendFlow::Begin() {
     return;
   }
   partition_ = *std::move(found);
+  if (partition_.id.topic == kMetadataPartition.topic) {
+    // Its leader alone writes it: a record that the nodes cannot read would stop them all.
+    Refuse(CallError(v1::ERROR_REASON_INTERNAL_TOPIC,
+                     absl::StrCat(entry_.topic, " belongs to the system")));
+    return;
+  }
   if (!route_.has_value()) {
     const RouteRules rules{parts_.self.self.id, options_.may_forward, !options_.forwarded};
     route_.emplace(rules, partition_.replicas, options_.deadline);

@@ -10,15 +10,17 @@ namespace quorum::transport {
 namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
-// Ten thousand years, as google.protobuf.Duration has it, is more than a Duration holds.
+// The range of google.protobuf.Duration, ten thousand years, is more than a Duration holds; what is
+// longer than 136 years counts as that.
+constexpr int64_t kMessageSecondsMax = 315'576'000'000;
 constexpr int64_t kSecondsMax = int64_t{1} << 32;
 
 }  // namespace
 
 std::optional<Duration> DecodeDuration(const google::protobuf::Duration& message) {
-  if (message.seconds() < 0 || message.seconds() > kSecondsMax) return std::nullopt;
+  if (message.seconds() < 0 || message.seconds() > kMessageSecondsMax) return std::nullopt;
   if (message.nanos() < 0 || message.nanos() >= kNanosPerSecond) return std::nullopt;
-  return Duration(message.seconds() * kNanosPerSecond + message.nanos());
+  return Duration(std::min(message.seconds(), kSecondsMax) * kNanosPerSecond + message.nanos());
 }
 
 void EncodeDuration(Duration duration, google::protobuf::Duration* message) {

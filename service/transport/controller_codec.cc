@@ -55,6 +55,7 @@ CallError ErrorOf(const controller::ControllerResult& result, const std::string&
     case ControllerError::kNotController:
       return NotController(result);
     case ControllerError::kInvalidRequest:
+      if (!result.field.empty()) return InvalidField(result.field, result.message);
       return CallError(v1::ERROR_REASON_INVALID_REQUEST,
                        WordsOf(result, "the request is out of range"));
     case ControllerError::kTopicAlreadyExists:
