@@ -78,6 +78,7 @@ ProgramResult Node::Format(const std::vector<std::string>& how) {
   std::vector<std::string> words = {"format", absl::StrCat("--node-id=", settings_.id),
                                     "--cluster-id=" + settings_.cluster_id};
   words.insert(words.end(), how.begin(), how.end());
+  words.insert(words.end(), settings_.format_flags.begin(), settings_.format_flags.end());
   return Run(words);
 }
 

@@ -34,6 +34,8 @@ struct NodeSettings {
   // Not there yet.
   std::string data_dir;
   std::string log_path;
+  // Given to `format` beside what the node knows itself.
+  std::vector<std::string> format_flags;
   // Given to `serve` beside what the node knows itself.
   std::vector<std::string> flags;
 };
