@@ -26,12 +26,12 @@ bool IsWellFormed(const State& state, const FetchRequest& request) {
     if (request.replica->id < NodeId(1) || request.replica->directory.IsZero()) return false;
     if (*request.replica == state.self) return false;
   }
-  if (request.fetch_offset < Offset(0) || request.fetch_offset > kOffsetLimit) return false;
+  if (request.fetch_offset < Offset(0) || request.fetch_offset >= kOffsetLimit) return false;
   if (request.last_fetched_epoch < Epoch(0)) return false;
   if (request.last_fetched_epoch > request.current_leader_epoch) return false;
   if (!IsAdoptable(state, request.current_leader_epoch)) return false;
   return request.known_high_watermark != KnownHighWatermark::kKnown ||
-         request.high_watermark >= Offset(0);
+         (request.high_watermark >= Offset(0) && request.high_watermark < kOffsetLimit);
 }
 
 // The rules of a request that only a leader serves (0.2), in their order.

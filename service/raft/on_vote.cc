@@ -14,7 +14,7 @@ namespace {
 bool IsWellFormed(const State& state, const VoteRequest& request) {
   if (request.candidate.id < NodeId(1) || request.candidate.directory.IsZero()) return false;
   if (request.candidate == state.self) return false;
-  if (request.log_end.offset < Offset(0) || request.log_end.offset > kOffsetLimit) return false;
+  if (request.log_end.offset < Offset(0) || request.log_end.offset >= kOffsetLimit) return false;
   if (request.log_end.epoch < Epoch(0) || !IsAdoptable(state, request.epoch)) return false;
   // A candidate has by construction never seen a record of its own new epoch.
   return request.pre_vote ? request.log_end.epoch <= request.epoch

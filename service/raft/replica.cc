@@ -267,8 +267,10 @@ bool Replica::is_ready_leader() const {
 }
 
 bool Replica::ShutdownFinished() const {
+  // A quarantined replica heeds no request to shut down, and has nothing to hand over.
+  if (state_.quarantine.has_value()) return true;
   if (!state_.shutting_down) return false;
-  if (state_.quarantine.has_value() || !state_.IsVoter() || IsSoleVoter(state_)) return true;
+  if (!state_.IsVoter() || IsSoleVoter(state_)) return true;
   return state_.election.leader.has_value() && *state_.election.leader != state_.self;
 }
 
