@@ -121,8 +121,8 @@ void NotePosition(ControllerState& state) {
 
 void OpenMetadataReplica(ControllerState& state) {
   if (state.local.count(kMetadataPartition) > 0) return;
-  // A directory that was formatted to join holds nothing yet. Its replica of the catalog starts blank, and
-  // whoever knows the leader tells it (DiscoveryCall).
+  // A directory that was formatted to join holds nothing yet. Its replica of the catalog starts
+  // blank, and whoever knows the leader tells it (DiscoveryCall).
   shard::BirthCall call;
   call.partition = kMetadataPartition;
   Mailbox<Task>* mailbox = &state.mailbox;

@@ -153,8 +153,8 @@ bool KnowsWatermark(const State& state) {
   return state.committed.has_value() && (follower == nullptr || follower->has_fetched);
 }
 
-// Plants M37, the half that makes the other one (log_shape.cc) matter: a Fetch that does not wait for
-// the disk and names what is synced, which is safe, so that a log is cut while writes are out.
+// Plants M37, the half that makes the other one (log_shape.cc) matter: a Fetch that does not wait
+// for the disk and names what is synced, which is safe, so that a log is cut while writes are out.
 void NameDurableEnd(const State& state, FetchRequest& request) {
   const Offset end = state.log.durable_end();
   if (end == state.log.end()) return;

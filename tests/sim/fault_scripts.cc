@@ -73,8 +73,7 @@ bool Faults::EmptyVoters(PartitionId partition, const Assignment& assignment) {
 
 void Faults::ForgetfulDisks() {
   auto chosen = world_.catalog.assignments().begin();
-  std::advance(chosen,
-               static_cast<int64_t>(prng_.Below(world_.catalog.assignments().size())));
+  std::advance(chosen, static_cast<int64_t>(prng_.Below(world_.catalog.assignments().size())));
   const std::vector<ReplicaKey>& voters = chosen->second.voters;
   if (voters.size() < 3) return;
   const Duration election = world_.options.raft.election_timeout;

@@ -74,8 +74,8 @@ std::string SimCluster::WhatMembersMiss() const {
       const raft::Replica* replica = node->Find(partition);
       const Offset shown = replica == nullptr ? Offset(-1) : replica->exposed();
       if (shown == end) continue;
-      return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ",
-                          shown.value(), " of ", end.value());
+      return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ", shown.value(),
+                          " of ", end.value());
     }
   }
   if (workload_->pending() == 0) return "";
@@ -96,10 +96,12 @@ void SimCluster::ProbeSometimes() {
   queue_.After(options_.raft.election_timeout / 2, [this] { ProbeSometimes(); });
 }
 
-// What it takes to bring those up to date that are behind, where a fetch brings one record at least.
+// What it takes to bring those up to date that are behind, where a fetch brings one record at
+// least.
 Duration SimCluster::TransferTime() const {
   const DiskOptions& disk = options_.disk;
-  const int64_t slow_syncs = static_cast<int64_t>(disk.slow_ppm) * disk.slow_max.count() / 1'000'000;
+  const int64_t slow_syncs =
+      static_cast<int64_t>(disk.slow_ppm) * disk.slow_max.count() / 1'000'000;
   const Duration turn = 2 * options_.network.delay_max + disk.sync_max + Duration(slow_syncs) +
                         8 * options_.round_cost;
   Duration longest = Duration::zero();

@@ -172,36 +172,35 @@ void Oracle::ApplyDurable(const ProcessId& process, const storage::Write& write)
   const PartitionId partition = PartitionOf(write);
   if (partition == PartitionId()) return;
   ReplicaView& view = partitions_[partition].replicas[process.key];
-  std::visit(Overloaded{
-                 [&](const storage::AppendBatch& append) {
-                   (void)view.durable.Append(append.batch);
-                   const size_t last = view.durable.size() - 1;
-                   if (view.agreed == last && view.submitted.size() > last &&
-                       IsSame(view.submitted[last], append.batch)) {
-                     ++view.agreed;
-                   }
-                 },
-                 [&](const storage::TruncateLog& cut) {
-                   (void)view.durable.TruncateTo(cut.end);
-                   view.agreed = std::min(view.agreed, view.durable.size());
-                 },
-                 [&](const storage::PutElectionState& put) {
-                   view.durable_election = put.election;
-                   auto& leaders = partitions_[partition].leaders;
-                   const auto led = leaders.find(put.election.epoch);
-                   const bool leads = put.election.leader == process.key;
-                   if (leads && led != leaders.end()) led->second.firm = true;
-                 },
-                 [&](const storage::BirthReplica& birth) {
-                   view.durable_election = birth.election;
-                 },
-                 [&](const storage::BuryReplica&) {
-                   (void)view.durable.TruncateTo(Offset(0));
-                   view.agreed = 0;
-                 },
-                 [](const auto&) {},
-             },
-             write);
+  std::visit(
+      Overloaded{
+          [&](const storage::AppendBatch& append) {
+            (void)view.durable.Append(append.batch);
+            const size_t last = view.durable.size() - 1;
+            if (view.agreed == last && view.submitted.size() > last &&
+                IsSame(view.submitted[last], append.batch)) {
+              ++view.agreed;
+            }
+          },
+          [&](const storage::TruncateLog& cut) {
+            (void)view.durable.TruncateTo(cut.end);
+            view.agreed = std::min(view.agreed, view.durable.size());
+          },
+          [&](const storage::PutElectionState& put) {
+            view.durable_election = put.election;
+            auto& leaders = partitions_[partition].leaders;
+            const auto led = leaders.find(put.election.epoch);
+            const bool leads = put.election.leader == process.key;
+            if (leads && led != leaders.end()) led->second.firm = true;
+          },
+          [&](const storage::BirthReplica& birth) { view.durable_election = birth.election; },
+          [&](const storage::BuryReplica&) {
+            (void)view.durable.TruncateTo(Offset(0));
+            view.agreed = 0;
+          },
+          [](const auto&) {},
+      },
+      write);
 }
 
 void Oracle::SubmitBatch(const ProcessId& process, PartitionId partition,
@@ -248,9 +247,8 @@ void Oracle::SubmitTruncation(const ProcessId& process, PartitionId partition, O
 void Oracle::NameBatch(PartitionId partition, PartitionView& view, const ReplicaLog& log,
                        const RecordBatch& batch) {
   const Epoch previous = log.size() < 2 ? Epoch(0) : log[log.size() - 2].epoch();
-  const auto [found, added] =
-      view.names.try_emplace(std::make_pair(batch.base_offset().value(), batch.epoch()),
-                             NamedBatch{batch, previous, 0});
+  const auto [found, added] = view.names.try_emplace(
+      std::make_pair(batch.base_offset().value(), batch.epoch()), NamedBatch{batch, previous, 0});
   ++found->second.holders;
   if (added) return;
   if (!IsSame(found->second.batch, batch)) {
@@ -264,8 +262,7 @@ void Oracle::NameBatch(PartitionId partition, PartitionView& view, const Replica
 }
 
 void Oracle::ForgetName(PartitionView& view, const RecordBatch& batch, bool lost) {
-  const auto found =
-      view.names.find(std::make_pair(batch.base_offset().value(), batch.epoch()));
+  const auto found = view.names.find(std::make_pair(batch.base_offset().value(), batch.epoch()));
   if (found == view.names.end()) return;
   // A record that a crash took from the only log that held it may never have been.
   if (--found->second.holders <= 0 && lost) view.names.erase(found);

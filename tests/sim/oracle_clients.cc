@@ -74,8 +74,7 @@ void ClientOracle::OnDescribe(NodeId node, const shard::PartitionDescription& de
   const auto partition = partitions.find(description.partition);
   if (partition == partitions.end() || !description.hint.leader.has_value()) return;
   const auto led = partition->second.leaders.find(description.hint.epoch);
-  if (led != partition->second.leaders.end() &&
-      led->second.leader == *description.hint.leader) {
+  if (led != partition->second.leaders.end() && led->second.leader == *description.hint.leader) {
     return;
   }
   failure_.Report("I1", ToText(description.partition), " node ", node.value(), " names ",

@@ -71,8 +71,8 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
   const bool leads = led != led_commits_.end() && led->second >= committed;
   if (leads) CheckMajority(partition, replica, *last);
   if (!leads && committed > known.end()) {
-    failure_.Report("I5", ToText(partition), " ", ToText(process.key), " shows ",
-                    committed.value(), "; committed is ", known.end().value());
+    failure_.Report("I5", ToText(partition), " ", ToText(process.key), " shows ", committed.value(),
+                    "; committed is ", known.end().value());
   }
   for (size_t i = view.submitted.CountBelow(view.committed); i < view.submitted.size(); ++i) {
     const RecordBatch& batch = view.submitted[i];

@@ -51,8 +51,8 @@ void Oracle::OnMessageLeaves(const ProcessId& process, PartitionId partition) {
   const std::optional<ElectionState>& disk =
       partitions_[partition].replicas[process.key].durable_election;
   if (!disk.has_value() || disk->epoch != memory.epoch || disk->leader != memory.leader) {
-    failure_.Report("I4", ToText(partition), " ", ToText(process.key),
-                    " speaks in epoch ", memory.epoch.value(), ", which is not on its disk");
+    failure_.Report("I4", ToText(partition), " ", ToText(process.key), " speaks in epoch ",
+                    memory.epoch.value(), ", which is not on its disk");
   }
   if (replica->role() == raft::RoleKind::kCandidate) {
     NoteVote(process, partition, memory.epoch, process.key);

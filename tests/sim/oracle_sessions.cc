@@ -29,11 +29,10 @@ void SessionOracle::CheckFollower(const Link& link, const Session& session,
   for (const auto& [partition, claim] : session.claims) {
     if (claim.request_number == request_number) continue;
     const raft::Replica* replica = find_replica_(link.follower, partition);
-    const bool holds =
-        replica != nullptr && !replica->quarantine().has_value() &&
-        replica->election().epoch == claim.epoch &&
-        (!claim.follows || (replica->role() == raft::RoleKind::kFollower &&
-                            replica->election().leader == session.leader));
+    const bool holds = replica != nullptr && !replica->quarantine().has_value() &&
+                       replica->election().epoch == claim.epoch &&
+                       (!claim.follows || (replica->role() == raft::RoleKind::kFollower &&
+                                           replica->election().leader == session.leader));
     if (holds) continue;
     failure_.Report("session", ToText(partition), " node ", link.follower.value(),
                     " leaves it out of a request to node ", link.leader.value(),

@@ -21,9 +21,8 @@ struct KnownPlant {
 };
 
 constexpr KnownPlant kPlants[] = {
-    {"M01", 1}, {"M03", 1}, {"M04", 1}, {"M05", 1}, {"M06", 1}, {"M07", 1},
-    {"M09", 1}, {"M10", 1}, {"M11", 1}, {"M13", 1}, {"M37", 1}, {"M38", 1},
-    {"M39", 1}, {"M40", 1}, {"M41", 1}, {"M43", 1},
+    {"M01", 1}, {"M03", 1}, {"M04", 1}, {"M05", 1}, {"M06", 1}, {"M07", 1}, {"M09", 1}, {"M10", 1},
+    {"M11", 1}, {"M13", 1}, {"M37", 1}, {"M38", 1}, {"M39", 1}, {"M40", 1}, {"M41", 1}, {"M43", 1},
 };
 
 // Runs one seed with the plant in a process of its own. True when the seed passed.
@@ -71,8 +70,8 @@ int FindPlants(uint64_t from, uint64_t seeds, const std::string& only) {
       ++missing;
       std::cout << plant.name << ": not found in " << seeds << " seeds" << std::endl;
     } else {
-      std::cout << plant.name << ": found after " << tried + 1 << " seeds, by seed "
-                << from + tried << std::endl;
+      std::cout << plant.name << ": found after " << tried + 1 << " seeds, by seed " << from + tried
+                << std::endl;
     }
   }
   return missing == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -22,10 +22,9 @@ bool ReplicaLog::TruncateTo(Offset end) {
 }
 
 size_t ReplicaLog::CountBelow(Offset offset) const {
-  const auto first =
-      std::partition_point(batches_.begin(), batches_.end(), [offset](const RecordBatch& batch) {
-        return batch.next_offset() <= offset;
-      });
+  const auto first = std::partition_point(
+      batches_.begin(), batches_.end(),
+      [offset](const RecordBatch& batch) { return batch.next_offset() <= offset; });
   return static_cast<size_t>(first - batches_.begin());
 }
 

@@ -42,8 +42,8 @@ class SimClock : public Clock {
 
   Duration Local() const {
     const int64_t passed = (queue_.now() - base_world_).count();
-    return base_local_ + Duration(passed / kMillion * rate_ppm_ +
-                                  passed % kMillion * rate_ppm_ / kMillion);
+    return base_local_ +
+           Duration(passed / kMillion * rate_ppm_ + passed % kMillion * rate_ppm_ / kMillion);
   }
 
   const EventQueue& queue_;

@@ -60,9 +60,9 @@ void SimCluster::CreatePartition(uint32_t index) {
     if (assignment.NamesNode(node->id()) || !prng_.Chance(700'000)) continue;
     assignment.observers.insert(node->id());
   }
-  tracer_.Note(NodeId(0), absl::StrCat(ToText(partition), " is created with ",
-                                       assignment.voters.size(), " voters, the first on node ",
-                                       nodes.front().value()));
+  tracer_.Note(NodeId(0),
+               absl::StrCat(ToText(partition), " is created with ", assignment.voters.size(),
+                            " voters, the first on node ", nodes.front().value()));
   oracle_.OnPartition(partition, MakeVoterSet(assignment.voters));
   catalog_.assignments()[partition] = assignment;
   for (const auto& node : nodes_) {

@@ -1,5 +1,5 @@
-// SimCluster: one run. It builds the nodes that the seed describes, lets faults and clients loose on
-// them, then heals everything and demands that every partition recovers in bounded time.
+// SimCluster: one run. It builds the nodes that the seed describes, lets faults and clients loose
+// on them, then heals everything and demands that every partition recovers in bounded time.
 //
 // Thread: the simulator's only one.
 

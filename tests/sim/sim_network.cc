@@ -57,8 +57,7 @@ void SimNetwork::Call(shard::LaneRequest request, Duration timeout, shard::PeerD
   for (int copy = 1; copy < copies; ++copy) {
     queue_.After(DrawDelay(), [this, call, request] { Deliver(call, request); });
   }
-  queue_.After(DrawDelay(),
-               [this, call, last = std::move(request)] { Deliver(call, last); });
+  queue_.After(DrawDelay(), [this, call, last = std::move(request)] { Deliver(call, last); });
 }
 
 void SimNetwork::Deliver(uint64_t call, const shard::LaneRequest& request) {
@@ -93,9 +92,8 @@ void SimNetwork::Answer(uint64_t call, const shard::LaneRequest& request,
     statistics_.Add(Counter::kAnswersLost);
     return;
   }
-  queue_.After(DrawDelay(), [this, call, response = std::move(response)] {
-    Complete(call, response);
-  });
+  queue_.After(DrawDelay(),
+               [this, call, response = std::move(response)] { Complete(call, response); });
 }
 
 void SimNetwork::Complete(uint64_t call, std::optional<shard::LaneResponse> response) {

@@ -56,8 +56,9 @@ void SimNode::OpenShards(const storage::RecoveredStore& store) {
   slots_.resize(shard_count_);
   const shard::ShardSeams seams{clock_, *this, disk_, *this, *this};
   for (size_t i = 0; i < shard_count_; ++i) {
-    slots_[i].shard = std::make_unique<shard::Shard>(
-        MakeConfig(store.node.incarnation), seams, [this, i] { ScheduleRun(i, WorldTime::zero()); });
+    slots_[i].shard =
+        std::make_unique<shard::Shard>(MakeConfig(store.node.incarnation), seams,
+                                       [this, i] { ScheduleRun(i, WorldTime::zero()); });
   }
   for (size_t i = 0; i < shard_count_; ++i) {
     slots_[i].shard->Open(replicas[i]);
@@ -111,9 +112,9 @@ void SimNode::Crash(bool power_cut) {
   outcome.synced = prng_.Below(pending + 1);
   outcome.written = outcome.synced + prng_.Below(pending - outcome.synced + 1);
   if (power_cut) outcome.written = outcome.synced;
-  world_.tracer.Note(id_, absl::StrCat(power_cut ? "loses power" : "crashes", "; of ", pending,
-                                       " write sets ", outcome.synced, " are synced, ",
-                                       outcome.written, " written"));
+  world_.tracer.Note(
+      id_, absl::StrCat(power_cut ? "loses power" : "crashes", "; of ", pending, " write sets ",
+                        outcome.synced, " are synced, ", outcome.written, " written"));
   world_.statistics.Add(power_cut ? Counter::kPowerCuts : Counter::kCrashes);
   if (outcome.written < pending) world_.statistics.Add(Counter::kCrashesWithLostData);
   End(outcome, power_cut);
@@ -208,8 +209,7 @@ void SimNode::Heal() {
 
 void SimNode::ScheduleRun(size_t index, WorldTime at) {
   Slot& slot = slots_[index];
-  const WorldTime when =
-      std::max({at, world_.queue.now(), slot.busy_until, paused_until_});
+  const WorldTime when = std::max({at, world_.queue.now(), slot.busy_until, paused_until_});
   if (slot.scheduled && slot.run_at <= when) return;
   slot.scheduled = true;
   slot.run_at = when;

@@ -38,8 +38,7 @@ void ReplicaManager::Act(PartitionId partition) {
   const bool open = open_.count(partition) > 0;
   if (burying_.count(partition) > 0) return;
   if (assigned && open) {
-    post_(partition,
-          shard::DiscoveryCall{partition, world_.catalog.PeersOf(assignment, self_.id)});
+    post_(partition, shard::DiscoveryCall{partition, world_.catalog.PeersOf(assignment, self_.id)});
   } else if (assigned) {
     Birth(partition, assignment);
   } else if (open && burying_.insert(partition).second) {
@@ -54,8 +53,8 @@ void ReplicaManager::Birth(PartitionId partition, const Assignment& assignment) 
   const auto tombstone = tombstones_.find(partition);
   if (tombstone != tombstones_.end()) call.election = tombstone->second;
   std::vector<ReplicaKey> voters = assignment.voters;
-  bool founds = assignment.NamesVoter(self_) && !assignment.created &&
-                tombstone == tombstones_.end();
+  bool founds =
+      assignment.NamesVoter(self_) && !assignment.created && tombstone == tombstones_.end();
   if (Planted(Plant::kM38)) {
     voters = VotersByNode(world_.catalog, assignment);
     founds = assignment.observers.count(self_.id) == 0;

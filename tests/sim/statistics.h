@@ -55,7 +55,9 @@ enum class Counter : size_t {
 
 class Statistics {
  public:
-  void Add(Counter counter, uint64_t amount = 1) { values_[static_cast<size_t>(counter)] += amount; }
+  void Add(Counter counter, uint64_t amount = 1) {
+    values_[static_cast<size_t>(counter)] += amount;
+  }
   void Max(Counter counter, uint64_t value);
   uint64_t Get(Counter counter) const { return values_[static_cast<size_t>(counter)]; }
 

@@ -107,9 +107,7 @@ void Workload::OnAppendDone(uint64_t attempt, const shard::AppendResult& result)
   if (append.client != kProbe) ThinkThenAppend(append.client);
 }
 
-void Workload::Probe(PartitionId partition, SimNode& node) {
-  SendAppend(kProbe, partition, node);
-}
+void Workload::Probe(PartitionId partition, SimNode& node) { SendAppend(kProbe, partition, node); }
 
 void Workload::OnStopped(NodeId node) {
   std::vector<uint64_t> lost;
