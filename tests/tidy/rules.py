@@ -27,6 +27,8 @@ LAYERS = {
     ],
     "service/transport/": [
         "service/base/", "service/raft/", "service/shard/", "service/transport/", "quorum/v1/",
+        # The interfaces that the two layers share; nothing else of the controller.
+        "service/controller/catalog_api.h", "service/controller/controller_link.h",
     ],
     "service/server/": ["service/", "storage/", "quorum/"],
     "client/": ["service/base/", "client/", "quorum/v1/"],
