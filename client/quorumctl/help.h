@@ -62,26 +62,26 @@ Examples:
 
 inline constexpr char kAppendHelp[] = R"(Append records to a partition, and wait for the commit.
 
-Records come from the command line, as one batch that is committed as a whole or not at all, or
-from standard input, a record a line. What is refused for the moment is tried again until
---timeout; what is unknown is never tried again. The first batch that is not committed ends it.
-
 Examples:
   quorumctl append orders:0 v1 v2 v3
   quorumctl append orders:0 --key=k1 v1
   quorumctl append orders:0 --key=k1 --tombstone
   seq 1000 | quorumctl append orders:0 --batch=100
+
+Records come from the command line, as one batch that is committed as a whole or not at all, or
+from standard input, a record a line. What is refused for the moment is tried again until
+--timeout; what is unknown is never tried again. The first batch that is not committed ends it.
 )";
 
 inline constexpr char kTailHelp[] = R"(Read committed records, and wait for more.
-
-It goes on through the loss of any node. Without --max and --until-end it ends with Ctrl-C.
 
 Examples:
   quorumctl tail orders:0
   quorumctl tail orders:0 --from=latest
   quorumctl tail orders:0 --from=17 --max=1
   quorumctl tail orders:0 --until-end -o json
+
+It goes on through the loss of any node. Without --max and --until-end it ends with Ctrl-C.
 )";
 
 inline constexpr char kOffsetsHelp[] = R"(Show where logs begin and end.
