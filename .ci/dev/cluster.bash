@@ -1,9 +1,10 @@
-# The cluster of ./dev up on this machine: three voters (more nodes join), all below .quorum.
+# The cluster of ./dev up on this machine: three voters (more nodes join), all below .quorum, or
+# below QUORUM_CLUSTER_DIR, so that a test does not meet the cluster that somebody is using.
 # Sourced by the verbs after common.bash. Pids are checked by start time, so that a number which
 # the kernel gave to somebody else is never mistaken for a node.
 # shellcheck shell=bash disable=SC2034
 
-CLUSTER_DIR="${QUORUM_ROOT}/.quorum"
+CLUSTER_DIR="${QUORUM_CLUSTER_DIR:-${QUORUM_ROOT}/.quorum}"
 CLUSTER_FILE="${CLUSTER_DIR}/cluster"
 CLUSTER_ID=dev
 VOTERS_MAX=3

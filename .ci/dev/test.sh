@@ -85,6 +85,15 @@ integration() {
   bazel_tests integration //tests/...
 }
 
+# What a user types: the README, and the real grpcurl.
+command_line() {
+  local grpcurl
+  grpcurl="$(.ci/dev/install_grpcurl.sh)" || return 1
+  tests/integration/command_line_test.sh "${grpcurl}" "${scratch}/command_line" || true
+  read -r stage_passed stage_failed <"${scratch}/command_line" || return 1
+  ((stage_failed == 0 && stage_passed > 0))
+}
+
 has_tests_tagged() {
   grep -rqs --include=BUILD.bazel "\"$1\"" tests
 }
@@ -149,5 +158,6 @@ if run_stage packages packages; then
   run_stage "unit, conformance, interaction" unit
   ! has_target tests/sim quorum_sim || run_stage sim sim
   "${fast}" || ! has_tests_tagged integration || run_stage integration integration
+  "${fast}" || run_stage "README, grpcurl" command_line
 fi
 summary
