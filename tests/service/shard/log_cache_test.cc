@@ -99,7 +99,7 @@ TEST(LogCacheTest, APinnedPartitionDoesNotKeepOthersFromBeingEvicted) {
 TEST(LogCacheTest, ATruncatedTailIsReplacedAndPinnedAgain) {
   LogCache cache(0);
   for (const int64_t base : {0, 1, 2}) cache.Append(kA, BatchAt(kA, base));
-  cache.TruncateTo(kA, Offset(1));
+  ASSERT_TRUE(cache.TruncateTo(kA, Offset(1)));
   EXPECT_EQ(cache.bytes(), kBatchSize);
   cache.Append(kA, BatchAt(kA, 1, 2));
   EXPECT_EQ(cache.Read(kA, Offset(1), Offset(2), SIZE_MAX)->front().epoch(), Epoch(2));
@@ -109,9 +109,21 @@ TEST(LogCacheTest, ATruncatedTailIsReplacedAndPinnedAgain) {
   cache.SetDurable(kA, Offset(2));
   EXPECT_EQ(cache.bytes(), 0u);
   cache.Append(kA, BatchAt(kA, 2, 2));
-  cache.TruncateTo(kA, Offset(1));
+  ASSERT_TRUE(cache.TruncateTo(kA, Offset(1)));
   cache.Append(kA, BatchAt(kA, 1, 3));
   EXPECT_THAT(*BasesOf(cache, kA, 1), ElementsAre(1)) << "evicted without having been synced";
+}
+
+TEST(LogCacheTest, ACutInsideOfABatchIsRefusedAndChangesNothing) {
+  LogCache cache(1 << 20);
+  cache.Append(kA, BatchAt(kA, 0));
+  cache.Append(kA, BatchAt(kA, 1, 1, 3));
+  EXPECT_FALSE(cache.TruncateTo(kA, Offset(2)));
+  EXPECT_FALSE(cache.TruncateTo(kA, Offset(3)));
+  EXPECT_THAT(*BasesOf(cache, kA, 0), ElementsAre(0, 1));
+  EXPECT_TRUE(cache.TruncateTo(kA, Offset(4)));
+  EXPECT_TRUE(cache.TruncateTo(kA, Offset(1)));
+  EXPECT_THAT(*BasesOf(cache, kA, 0), ElementsAre(0));
 }
 
 TEST(LogCacheTest, ADroppedPartitionTakesItsBytesAlong) {
@@ -155,7 +167,7 @@ TEST(LogCacheTest, AgreesWithAnUnboundedLogInRandomOrders) {
         const size_t end = prng.Below(log.size() + 1);
         log.erase(log.begin() + static_cast<int64_t>(end), log.end());
         durable[id] = std::min(durable[id], end);
-        cache.TruncateTo(id, Offset(static_cast<int64_t>(end)));
+        ASSERT_TRUE(cache.TruncateTo(id, Offset(static_cast<int64_t>(end))));
       }
       size_t durable_cached = 0;
       for (const auto& [partition, batches] : logs) {
