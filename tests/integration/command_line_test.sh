@@ -55,7 +55,8 @@ base_port="$(pick_base_port)"
 
 # The commands of the README, one a line: what is indented like code.
 readme_commands() {
-  sed -nE 's/^ {4,}((\.\/dev|seq|wait|grpcurl|bazel-bin\/|127\.0\.0\.1:)( .*|[^ ].*|$))/\1/p' README.md |
+  local words='\.\/dev|seq|wait|grpcurl|bazel-bin\/|127\.0\.0\.1:'
+  sed -nE "s/^ {4,}((${words})( .*|[^ ].*|\$))/\1/p" README.md |
     sed -e ':join' -e '/\\$/{N;s/\\\n */ /;bjoin' -e '}'
 }
 
@@ -137,7 +138,8 @@ exit_of() {
 }
 
 run_grpcurl() {
-  local node port name record='{"topic":"orders","partition":0,"records":[{"key":"azE=","value":"djE="}]}'
+  local node port name
+  local record='{"topic":"orders","partition":0,"records":[{"key":"azE=","value":"djE="}]}'
   local read='{"topic":"orders","partition":0,"earliest":true,"untilHighWatermark":true}'
   for node in 0 1 2; do
     port=$((base_port + node))
