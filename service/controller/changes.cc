@@ -200,19 +200,10 @@ void Append(ControllerState& state, const std::vector<RecordFields>& records) {
 // Judges the change under way with a fresh view of who is alive.
 void Decide(ControllerState& state, const shard::PartitionDescription& metadata) {
   if (!state.under_way.has_value()) return;
-  if (!state.leads || metadata.hint.epoch != state.lead_epoch || metadata.replicas.empty()) {
+  if (!CountLive(state, metadata)) {
     FinishUnderWay(state, Refusal(state, ControllerError::kNotController));
     return;
   }
-  state.live.clear();
-  for (const raft::ReplicaDescription& row : metadata.replicas) {
-    const Broker* broker = state.catalog.FindBroker(row.key.id);
-    if (broker == nullptr || broker->key != row.key || !row.last_fetch.has_value()) continue;
-    if (metadata.now - *row.last_fetch <= state.config.fetch_timeout) {
-      state.live.insert(row.key.id);
-    }
-  }
-  state.views.SetLive(&state.live);
   Judgement judgement = std::visit([&](const auto& request) { return Judge(state, request); },
                                    state.under_way->change.request);
   if (judgement.records.empty()) {

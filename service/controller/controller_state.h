@@ -3,6 +3,7 @@
 //
 //   following.cc      reads the committed catalog, record by record
 //   replicas.cc       births and burials of this node's replicas
+//   liveness.cc       who is alive, as the leader of `__metadata` hears it
 //   registration.cc   makes this process known to the cluster
 //   changes.cc        on the leader of `__metadata`: creates and deletes topics, registers brokers
 //   creations.cc      on the leader of `__metadata`: notes which partitions have committed their
@@ -145,7 +146,11 @@ struct ControllerState {
   // --- changes.cc ---
   std::deque<Change> changes;
   std::optional<ChangeUnderWay> under_way;
+
+  // --- liveness.cc ---
   std::set<NodeId> live;
+  bool looking = false;
+  MonoTime look_at;
 
   // --- creations.cc ---
   std::map<PartitionId, CreationWatch> creations;
@@ -163,6 +168,8 @@ void ActOnCatalog(ControllerState& state);
 
 // --- registration.cc ---
 void RegisterSelf(ControllerState& state);
+// The catalog, as far as it was read, knows this very process.
+bool IsRegistered(const ControllerState& state);
 
 // --- changes.cc ---
 void AddChange(ControllerState& state, Change change);
@@ -170,6 +177,12 @@ void RunChanges(ControllerState& state);
 // This node leads `__metadata` no more.
 void StopLeading(ControllerState& state);
 MonoTime NextChangeDeadline(const ControllerState& state);
+
+// --- liveness.cc ---
+// Takes from the leader's description of `__metadata` who is alive. False when it is not one of
+// this leadership.
+bool CountLive(ControllerState& state, const shard::PartitionDescription& metadata);
+void WatchLive(ControllerState& state);
 
 // --- creations.cc ---
 void WatchCreations(ControllerState& state);

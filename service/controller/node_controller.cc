@@ -71,6 +71,7 @@ MonoTime NodeController::RunOnce() {
   ActOnCatalog(state);
   RegisterSelf(state);
   RunChanges(state);
+  WatchLive(state);
   WatchCreations(state);
   if (impl_->mailbox.size() > 0) return state.now;
   MonoTime next = NextChangeDeadline(state);
@@ -78,6 +79,7 @@ MonoTime NodeController::RunOnce() {
   if (!state.registering)
     next = std::min(next, std::max(state.register_at, state.now + state.config.retry));
   if (state.leads) next = std::min(next, std::max(state.check_creations_at, state.now));
+  if (state.leads && !state.looking) next = std::min(next, std::max(state.look_at, state.now));
   if (state.act_again) next = std::min(next, state.now + state.config.retry);
   return next;
 }
@@ -104,5 +106,7 @@ const Catalog& NodeController::catalog() const { return impl_->state.catalog; }
 bool NodeController::leads() const { return impl_->state.leads; }
 
 bool NodeController::caught_up() const { return impl_->state.caught_up; }
+
+bool NodeController::registered() const { return IsRegistered(impl_->state); }
 
 }  // namespace quorum::controller

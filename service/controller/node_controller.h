@@ -69,6 +69,8 @@ class NodeController : public ControllerApi {
   const Catalog& catalog() const;
   bool leads() const;
   bool caught_up() const;
+  // The cluster knows this process: it counts as a node to place replicas on.
+  bool registered() const;
 
  private:
   struct Impl;

@@ -20,13 +20,6 @@ bool SameEndpoints(const std::vector<ListenerEndpoint>& stored,
   return true;
 }
 
-bool IsRegistered(const ControllerState& state) {
-  const Broker* broker = state.catalog.FindBroker(state.config.self.id);
-  return broker != nullptr && broker->key == state.config.self &&
-         broker->incarnation == state.config.incarnation &&
-         SameEndpoints(broker->endpoints, state.config.endpoints);
-}
-
 BrokerRegistration OwnRegistration(const ControllerState& state) {
   BrokerRegistration registration;
   registration.key = state.config.self;
@@ -49,6 +42,13 @@ void OnAnswer(ControllerState& state, const std::optional<ControllerResult>& res
 }
 
 }  // namespace
+
+bool IsRegistered(const ControllerState& state) {
+  const Broker* broker = state.catalog.FindBroker(state.config.self.id);
+  return broker != nullptr && broker->key == state.config.self &&
+         broker->incarnation == state.config.incarnation &&
+         SameEndpoints(broker->endpoints, state.config.endpoints);
+}
 
 void RegisterSelf(ControllerState& state) {
   if (state.registering || state.failed || state.now < state.register_at) return;

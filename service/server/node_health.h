@@ -1,7 +1,8 @@
 // NodeHealth: what a node says of itself to probes (docs: health names). Liveness is strictly local
 // and never depends on other nodes. Readiness is reached when the catalog has been read up to its
-// watermark and every replica that it assigns to this node is open; from then on it is lost only by
-// a drain, a catalog that cannot be understood, or a loop that stands still.
+// watermark, this process is registered in it, and every replica that it assigns to this node is
+// open; from then on it is lost only by a drain, a catalog that cannot be understood, or a loop
+// that stands still.
 //
 //   ""  liveness     the loops run
 //   startup          the data directory is open and served
@@ -25,6 +26,7 @@ namespace quorum::server {
 struct HealthInputs {
   // Since the oldest newest round of the node's loops.
   Duration oldest_round = Duration::zero();
+  // The catalog was read up to its watermark, and knows this very process.
   bool caught_up = false;
   // Replicas that the catalog assigns to this node, and those that are open.
   size_t assigned = 0;

@@ -256,7 +256,7 @@ void Server::Node::StartThreads() {
   shards->Start();
   controller_thread = std::make_unique<LoopThread>("controller", &clock, &controller_waker, [this] {
     const MonoTime next = controller->RunOnce();
-    caught_up = controller->caught_up();
+    caught_up = controller->caught_up() && controller->registered();
     return next;
   });
   watchdog_thread = std::make_unique<LoopThread>("disk-watchdog", &clock, &watchdog_waker,

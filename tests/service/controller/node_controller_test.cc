@@ -93,6 +93,24 @@ TEST(NodeControllerTest, CreateTopic_PassesOverDeadNodes) {
   EXPECT_EQ(cluster.Create("wide", 1, 4).error, ControllerError::kNotEnoughNodes);
 }
 
+TEST(NodeControllerTest, Live_FollowsTheNodesWhileNothingChanges) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const auto live = [&] {
+    std::vector<int32_t> nodes;
+    for (const NodeView& node : cluster.Controller()->controller().view().Nodes()) {
+      if (node.live == true) nodes.push_back(node.key.id.value());
+    }
+    return nodes;
+  };
+  using Nodes = std::vector<int32_t>;
+  EXPECT_TRUE(cluster.RunUntil([&] { return live() == Nodes({1, 2, 3, 4}); }));
+  cluster.node(4).Stop();
+  EXPECT_TRUE(cluster.RunUntil([&] { return live() == Nodes({1, 2, 3}); }));
+  cluster.node(4).Start();
+  EXPECT_TRUE(cluster.RunUntil([&] { return live() == Nodes({1, 2, 3, 4}); }));
+}
+
 TEST(NodeControllerTest, NotController_ChangesNothingAndNamesTheLeader) {
   MiniCluster cluster(3, 0);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
