@@ -118,6 +118,24 @@ testing::AssertionResult Cluster::AwaitServing(int32_t id) {
   });
 }
 
+testing::AssertionResult Cluster::AwaitLiveness() {
+  Leadership catalog;
+  if (auto led = AwaitLeader("__metadata", 0, &catalog); !led) return led;
+  const std::vector<int32_t> running = Running();
+  return Await("the controller knows who is alive", [&]() -> std::string {
+    v1::DescribeClusterResponse response;
+    const grpc::Status status =
+        Call(*stubs(catalog.leader).admin, &v1::AdminService::Stub::DescribeCluster,
+             v1::DescribeClusterRequest(), &response, kAttempt);
+    if (!status.ok()) return MissingOf(status);
+    std::vector<int32_t> live;
+    for (const auto& node : response.nodes()) {
+      if (node.live()) live.push_back(node.node_id());
+    }
+    return live == running ? "" : response.ShortDebugString();
+  });
+}
+
 testing::AssertionResult Cluster::CreateTopic(const std::string& name, uint32_t partitions,
                                               uint32_t replicas, int32_t through) {
   v1::CreateTopicRequest request;

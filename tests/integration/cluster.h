@@ -60,6 +60,8 @@ class Cluster {
   testing::AssertionResult Start();
   testing::AssertionResult AwaitServing();
   testing::AssertionResult AwaitServing(int32_t id);
+  // The controller hears from exactly the nodes that run.
+  testing::AssertionResult AwaitLiveness();
 
   // Asks node 1, or `through`; waits until all partitions are led.
   testing::AssertionResult CreateTopic(const std::string& name, uint32_t partitions,

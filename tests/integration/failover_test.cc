@@ -75,6 +75,14 @@ TEST_F(FailoverTest, LeaderKilled) {
   workload->StopAndCheck();
 }
 
+TEST_F(FailoverTest, ControllerKnowsWhoIsAlive) {
+  ASSERT_TRUE(cluster_.AwaitLiveness());
+  cluster_.node(Follower()).Kill();
+  ASSERT_TRUE(cluster_.AwaitLiveness());
+  ASSERT_TRUE(cluster_.Start());
+  ASSERT_TRUE(cluster_.AwaitLiveness());
+}
+
 TEST_F(FailoverTest, FollowerKilled) {
   const auto workload = StartWorkload();
   ASSERT_TRUE(workload->AwaitAcks(kSome));

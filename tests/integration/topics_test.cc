@@ -115,6 +115,7 @@ TEST(TopicsTest, SuccessorOfTheNameOnANodeThatMissedBoth) {
   const int32_t absent = catalog.leader % 3 + 1;
   cluster.node(absent).Kill();
   ASSERT_TRUE(cluster.DeleteTopic(kTopic, catalog.leader));
+  ASSERT_TRUE(cluster.AwaitLiveness());
   // Two live nodes take two replicas; the third stays without one.
   ASSERT_TRUE(cluster.CreateTopic(kTopic, 1, 2, catalog.leader));
   ASSERT_NO_FATAL_FAILURE(Append(cluster.stubs(catalog.leader), "new"));
