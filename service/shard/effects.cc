@@ -82,7 +82,10 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendFetchedBat
 }
 
 void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effect) {
-  shard.cache.TruncateTo(partition.id, effect.end);
+  if (!shard.cache.TruncateTo(partition.id, effect.end)) {
+    partition.cut_inside_batch = true;
+    return;
+  }
   AddWrite(shard, storage::TruncateLog{partition.id, effect.end});
   TouchLog(shard, partition, 0);
 }
@@ -224,6 +227,10 @@ void StepPartition(ShardState& shard, Partition& partition, const raft::Event& e
   raft::StepContext context{shard.now, partition.prng, shard.round_number, effects};
   partition.replica.Step(event, context);
   for (const raft::Effect& effect : effects) CarryOut(shard, partition, effect, input);
+  // Only a leader that contradicts another one of its epoch asks for that.
+  if (std::exchange(partition.cut_inside_batch, false)) {
+    StepPartition(shard, partition, raft::Damaged{"the leader's log differs inside of a batch"});
+  }
 }
 
 void StartPartition(ShardState& shard, Partition& partition) {

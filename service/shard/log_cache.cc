@@ -1,6 +1,7 @@
 #include "service/shard/log_cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -30,16 +31,21 @@ void LogCache::Append(PartitionId partition, const RecordBatch& batch) {
   Evict();
 }
 
-void LogCache::TruncateTo(PartitionId partition, Offset end) {
+bool LogCache::TruncateTo(PartitionId partition, Offset end) {
   const auto found = tails_.find(partition);
-  if (found == tails_.end()) return;
+  if (found == tails_.end()) return true;
   Tail& tail = found->second;
+  const auto first = std::partition_point(
+      tail.batches.begin(), tail.batches.end(),
+      [end](const Cached& cached) { return cached.batch.base_offset() < end; });
+  if (first != tail.batches.begin() && std::prev(first)->batch.next_offset() > end) return false;
   while (!tail.batches.empty() && tail.batches.back().batch.base_offset() >= end) {
     bytes_ -= tail.batches.back().batch.size();
     tail.batches.pop_back();
   }
   tail.durable_end = std::min(tail.durable_end, end);
   Note(&*found);
+  return true;
 }
 
 void LogCache::SetDurable(PartitionId partition, Offset durable_end) {
@@ -51,7 +57,7 @@ void LogCache::SetDurable(PartitionId partition, Offset durable_end) {
 }
 
 void LogCache::Drop(PartitionId partition) {
-  TruncateTo(partition, Offset(0));
+  CHECK(TruncateTo(partition, Offset(0)));
   tails_.erase(partition);
 }
 

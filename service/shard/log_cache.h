@@ -31,8 +31,8 @@ class LogCache {
 
   // Adds the batch at the partition's log end.
   void Append(PartitionId partition, const RecordBatch& batch);
-  // Drops the batches at or above `end`.
-  void TruncateTo(PartitionId partition, Offset end);
+  // Drops the batches at or above `end`. False, and nothing is dropped, when it lies inside of one.
+  [[nodiscard]] bool TruncateTo(PartitionId partition, Offset end);
   // Everything below `durable_end` may be evicted from now on.
   void SetDurable(PartitionId partition, Offset durable_end);
   // Forgets the partition.

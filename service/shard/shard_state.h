@@ -76,6 +76,8 @@ struct Partition {
   // The lower bound of the watermark that was last written, and when the next may be.
   Offset noted_bound;
   MonoTime note_bound_at;
+  // The step that is carried out asked for a cut that no batch ends at.
+  bool cut_inside_batch = false;
   // The node whose session names this replica's Fetch.
   std::optional<ReplicaKey> fetch_peer;
   // Reads that wait. Bounded by ShardConfig::parked_reads_max.
