@@ -92,6 +92,15 @@ void Faults::Heal() {
   }
 }
 
+void Faults::DisturbOnce(Duration length) {
+  if (prng_.Chance(500'000)) return;
+  const Links links = AllLinksOf(RandomNode().id());
+  for (const auto& [from, to] : links) world_.network.Cut(from, to);
+  world_.queue.After(length, [this, links] {
+    for (const auto& [from, to] : links) world_.network.Mend(from, to);
+  });
+}
+
 void Faults::RestartLater(SimNode& node) {
   const auto start = [&node] {
     if (!node.up()) node.Start();

@@ -30,6 +30,8 @@ class Faults {
   void Start();
   // No new fault from now on, and all that can be healed is: every node runs, every link works.
   void Heal();
+  // After the heal: one node is cut off from the others for `length`, one time in two.
+  void DisturbOnce(Duration length);
 
  private:
   using Links = std::vector<std::pair<NodeId, NodeId>>;

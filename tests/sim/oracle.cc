@@ -84,23 +84,23 @@ void Oracle::Reload(const ReplicaKey& key, const storage::MemoryImage& image) {
     replica.durable_election = ReadElection(image, id);
     replica.committed = Offset(0);
     replica.exposed = Offset(0);
+    // What is on the disk was led in a life that is over; it may have been in the page cache only.
+    const std::optional<ElectionState>& election = replica.durable_election;
+    if (election.has_value() && election->leader == key) {
+      view.leaders.try_emplace(election->epoch, Leadership{key, 0, true});
+    }
   }
 }
 
 void Oracle::OnStopped(const ReplicaKey& key, const storage::MemoryImage& image) {
-  Reload(key, image);
   for (auto& [id, view] : partitions_) {
     // A leadership that never reached the disk was never spoken of: it did not happen.
     for (auto it = view.leaders.begin(); it != view.leaders.end();) {
       const bool lost = it->second.leader == key && !it->second.firm;
       it = lost ? view.leaders.erase(it) : std::next(it);
     }
-    const auto found = view.replicas.find(key);
-    if (found == view.replicas.end()) continue;
-    const std::optional<ElectionState>& election = found->second.durable_election;
-    if (!election.has_value() || election->leader != key) continue;
-    view.leaders.try_emplace(election->epoch, Leadership{key, 0, true});
   }
+  Reload(key, image);
 }
 
 void Oracle::OnStarted(const ProcessId& process, const storage::MemoryImage& image, bool synced) {

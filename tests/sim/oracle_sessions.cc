@@ -46,8 +46,11 @@ void SessionOracle::OnRequestLeaves(const shard::LaneRequest& request) {
   if (fetch == nullptr || !fetch->session.has_value()) return;
   const Link link = LinkOf(request);
   Session& session = sessions_[link];
-  if (session.id != fetch->session->session_id) {
-    session = Session{fetch->session->session_id, request.envelope.to.key, {}};
+  const shard::Envelope& envelope = request.envelope;
+  if (session.id != fetch->session->session_id ||
+      session.incarnation != envelope.from.incarnation) {
+    session =
+        Session{fetch->session->session_id, envelope.from.incarnation, envelope.to.key, {}};
   }
   std::set<PartitionId> named;
   for (const shard::FetchEntry& entry : fetch->entries) {
@@ -111,6 +114,7 @@ void SessionOracle::OnAnswerLeaves(const shard::LaneRequest& request,
   const Link link = LinkOf(request);
   const auto found = sessions_.find(link);
   if (found == sessions_.end() || found->second.id != answer->session->session_id) return;
+  if (found->second.incarnation != request.envelope.from.incarnation) return;
   if (found->second.leader != response.responder.key) return;
   CheckLeader(link, found->second, *answer);
 }

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "service/base/ids.h"
 #include "service/raft/replica.h"
@@ -56,6 +58,8 @@ class SessionOracle : public NetworkObserver {
   };
   struct Session {
     uint64_t id = 0;
+    // The process life of the follower; each numbers its sessions from 1.
+    std::optional<Incarnation> incarnation;
     ReplicaKey leader;
     std::map<PartitionId, Claim> claims;
   };

@@ -166,7 +166,7 @@ SimOptions DrawOptions(uint64_t seed) {
   if (options.beyond_tolerance) options.partitions = std::min(options.partitions, 2);
   options.late_partitions = std::min(options.late_partitions, options.partitions / 2);
   // More partitions mean more events in the same time.
-  options.safety_length = election * prng.Between(30, 60);
+  options.safety_length = election * prng.Between(50, 120);
   if (options.partitions > 6) options.safety_length = options.safety_length / 2;
   return options;
 }
