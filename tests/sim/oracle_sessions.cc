@@ -49,8 +49,7 @@ void SessionOracle::OnRequestLeaves(const shard::LaneRequest& request) {
   const shard::Envelope& envelope = request.envelope;
   if (session.id != fetch->session->session_id ||
       session.incarnation != envelope.from.incarnation) {
-    session =
-        Session{fetch->session->session_id, envelope.from.incarnation, envelope.to.key, {}};
+    session = Session{fetch->session->session_id, envelope.from.incarnation, envelope.to.key, {}};
   }
   std::set<PartitionId> named;
   for (const shard::FetchEntry& entry : fetch->entries) {
