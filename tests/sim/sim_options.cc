@@ -24,16 +24,15 @@ struct FaultProfile {
 };
 
 constexpr FaultProfile kProfiles[] = {
-    {"crash", 650'000, 8, 60},        {"power-cut", 500'000, 10, 60},
+    {"crash", 650'000, 8, 60},          {"power-cut", 500'000, 10, 60},
     {"power-cut-all", 300'000, 20, 80}, {"pause", 400'000, 10, 60},
-    {"cut-one-way", 500'000, 6, 50},  {"cut-both-ways", 400'000, 6, 50},
-    {"isolate", 400'000, 10, 60},     {"split", 300'000, 15, 60},
-    {"swizzle", 250'000, 20, 80},     {"slow-disk", 400'000, 10, 60},
-    {"stuck-disk", 250'000, 15, 80},  {"clock", 300'000, 10, 60},
-    {"resign", 400'000, 5, 40},       {"shutdown", 300'000, 15, 60},
-    {"damage", 200'000, 15, 60},      {"wipe", 250'000, 15, 60},
-    {"bury", 250'000, 10, 60},
-    {"empty-voters", 0, 8, 30},
+    {"cut-one-way", 500'000, 6, 50},    {"cut-both-ways", 400'000, 6, 50},
+    {"isolate", 400'000, 10, 60},       {"split", 300'000, 15, 60},
+    {"swizzle", 250'000, 20, 80},       {"slow-disk", 400'000, 10, 60},
+    {"stuck-disk", 250'000, 15, 80},    {"clock", 300'000, 10, 60},
+    {"resign", 400'000, 5, 40},         {"shutdown", 300'000, 15, 60},
+    {"damage", 200'000, 15, 60},        {"wipe", 250'000, 15, 60},
+    {"bury", 250'000, 10, 60},          {"empty-voters", 0, 8, 30},
     {"forgetful-disks", 0, 8, 20},
 };
 static_assert(std::size(kProfiles) == kFaultKinds);
@@ -176,12 +175,12 @@ std::string Describe(const SimOptions& options) {
     return absl::StrCat(static_cast<double>(duration.count()) / 1e6, "ms");
   };
   std::string text = absl::StrCat(
-      "seed=", options.seed, " voters=", options.voter_nodes,
-      " observers=", options.observer_nodes, " partitions=", options.partitions,
-      " late_partitions=", options.late_partitions, " lanes=", options.lanes,
-      " shards<=", options.shards_max, " election=", ms(options.raft.election_timeout),
-      " fetch=", ms(options.raft.fetch_timeout), " request=", ms(options.raft.request_timeout),
-      " max_wait=", ms(options.raft.fetch_max_wait), " delay<=", ms(options.network.delay_max));
+      "seed=", options.seed, " voters=", options.voter_nodes, " observers=", options.observer_nodes,
+      " partitions=", options.partitions, " late_partitions=", options.late_partitions,
+      " lanes=", options.lanes, " shards<=", options.shards_max,
+      " election=", ms(options.raft.election_timeout), " fetch=", ms(options.raft.fetch_timeout),
+      " request=", ms(options.raft.request_timeout), " max_wait=", ms(options.raft.fetch_max_wait),
+      " delay<=", ms(options.network.delay_max));
   absl::StrAppend(
       &text, " slow_ppm=", options.network.slow_ppm, " slow<=", ms(options.network.slow_max),
       " loss_ppm=", options.network.request_loss_ppm, "/", options.network.answer_loss_ppm,
