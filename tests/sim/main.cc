@@ -29,7 +29,6 @@ constexpr char kHelp[] = R"(Simulates clusters, one per seed, on one thread and 
   --seeds=N       how many seeds; 100 if not given
   --from=S        the first one; 1 if not given
   --plant=M07     with this planted bug: the run is expected to fail
-  --check-plants  runs every planted bug on a seed that is known to find it
   --find-plants=N says for every planted bug which of the first N seeds finds it
   --verbose       prints the trace
   --keep-going    runs on after a seed that failed
@@ -40,7 +39,6 @@ struct Flags {
   uint64_t seeds = 100;
   uint64_t find_plants = 0;
   std::string plant;
-  bool check_plants = false;
   bool verbose = false;
   bool keep_going = false;
   bool help = false;
@@ -58,7 +56,6 @@ bool ParseFlag(absl::string_view argument, Flags* flags) {
     flags->plant = std::string(argument.data(), argument.size());
     return plants::ParsePlant(argument) != Plant::kNone;
   }
-  if (argument == "--check-plants") return flags->check_plants = true;
   if (argument == "--verbose") return flags->verbose = true;
   if (argument == "--keep-going") return flags->keep_going = true;
   if (argument == "--help") return flags->help = true;
@@ -103,7 +100,6 @@ int Main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   BugsAreFatal() = true;
-  if (flags.check_plants) return CheckPlants();
   if (flags.find_plants > 0) return FindPlants(flags.from, flags.find_plants, flags.plant);
   if (!flags.plant.empty()) plants::SetPlant(plants::ParsePlant(flags.plant));
   return RunSeeds(flags);

@@ -6,16 +6,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace quorum::sim {
 
-// Runs every plant on the seed that is known to find it, and prints `N passed, N failed`. The exit
-// code of the program.
-int CheckPlants();
+struct KnownPlant {
+  const char* name;
+  // The first seed that is known to find it; PLANTS.md says what it finds.
+  uint64_t seed;
+};
 
-// Prints, for `plant` or for all of them, after how many seeds from `from` it is found, at most
-// `seeds`.
-int FindPlants(uint64_t from, uint64_t seeds, const std::string& plant);
+const std::vector<KnownPlant>& KnownPlants();
+
+// The first seed at or after `from` that finds the plant; empty when none of `seeds` does.
+std::optional<uint64_t> FindPlant(const std::string& plant, uint64_t from, uint64_t seeds);
+
+// Prints, for `only` or for every plant, after how many seeds from `from` it is found, at most
+// `seeds`. The exit code of the program.
+int FindPlants(uint64_t from, uint64_t seeds, const std::string& only);
 
 }  // namespace quorum::sim

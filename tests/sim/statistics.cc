@@ -1,6 +1,10 @@
 #include "tests/sim/statistics.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace quorum::sim {
 namespace {
@@ -58,9 +62,19 @@ void Statistics::Max(Counter counter, uint64_t value) {
 }
 
 void Statistics::Print(std::ostream& out) const {
+  constexpr size_t kColumnsMax = 100;
+  std::string line;
   for (size_t i = 0; i < values_.size(); ++i) {
-    out << "  " << kNames[i].name << ": " << values_[i] << '\n';
+    std::string entry = absl::StrCat(kNames[i].name, " ", values_[i]);
+    entry += i + 1 < values_.size() ? "," : ".";
+    if (line.size() + 1 + entry.size() > kColumnsMax) {
+      out << line << '\n';
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += entry;
   }
+  out << line << '\n';
 }
 
 std::vector<const char*> Statistics::Missing() const {
