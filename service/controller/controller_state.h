@@ -141,6 +141,10 @@ struct ControllerState {
 
   // --- registration.cc ---
   bool registering = false;
+  // By this process.
+  bool asked_to_register = false;
+  // When it asks although it has not caught up with the catalog.
+  std::optional<MonoTime> register_unread_at;
   MonoTime register_at;
 
   // --- changes.cc ---

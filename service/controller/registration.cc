@@ -41,6 +41,26 @@ void OnAnswer(ControllerState& state, const std::optional<ControllerResult>& res
   }
 }
 
+// A registration that was there before is noticed only by who has read the catalog. But nobody
+// feeds a process with an incarnation below one that is known, so it asks after a while, and is
+// told.
+bool HasReadCatalog(ControllerState& state) {
+  if (state.caught_up) return true;
+  if (!state.register_unread_at.has_value()) {
+    state.register_unread_at = state.now + state.config.request_timeout;
+  }
+  return state.now >= *state.register_unread_at;
+}
+
+// Each start on a directory has an incarnation of its own. Who finds itself registered without
+// having asked runs on a copied directory, or on one that was founded a second time under its old
+// id and has forgotten its votes.
+void CheckOwnRegistration(ControllerState& state) {
+  if (state.asked_to_register) return;
+  state.seams.link.OnFenced(
+      "the cluster knows this incarnation already: the directory was copied, or founded again");
+}
+
 }  // namespace
 
 bool IsRegistered(const ControllerState& state) {
@@ -52,8 +72,13 @@ bool IsRegistered(const ControllerState& state) {
 
 void RegisterSelf(ControllerState& state) {
   if (state.registering || state.failed || state.now < state.register_at) return;
-  if (!state.hint.leader.has_value() || IsRegistered(state)) return;
+  if (IsRegistered(state)) {
+    CheckOwnRegistration(state);
+    return;
+  }
+  if (!state.hint.leader.has_value() || !HasReadCatalog(state)) return;
   state.registering = true;
+  state.asked_to_register = true;
   Mailbox<Task>* mailbox = &state.mailbox;
   auto done = [mailbox](std::optional<ControllerResult> result) {
     PostOwn(mailbox,

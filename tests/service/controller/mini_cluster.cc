@@ -75,6 +75,7 @@ void MiniNode::Start() {
 
 void MiniNode::Stop() {
   ++life_;
+  fenced_.clear();
   disk_.Crash(storage::CrashOutcome{0, 0});
   controller_.reset();
   shard_.reset();

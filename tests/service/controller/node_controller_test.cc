@@ -189,6 +189,27 @@ TEST(NodeControllerTest, DeletedWhileDown_IsBuriedAfterTheStart) {
 
 // Architecture 7: a replica of the first voter set whose disk was wiped, and another that opens
 // late, must never elect each other on blank logs.
+TEST(NodeControllerTest, DirectoryFoundedAgainUnderItsOldId_IsFenced) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  cluster.node(4).Stop();
+  cluster.node(4).Start();
+  ASSERT_TRUE(cluster.RunUntil([&] {
+    return cluster.Controller()->controller().catalog().FindBroker(NodeId(4))->incarnation ==
+           Incarnation(2);
+  }));
+  EXPECT_EQ(cluster.node(4).fenced(), "") << "a start of its own has an incarnation of its own";
+  // The first start on a blank disk under the old id: an incarnation that was there before.
+  cluster.node(4).Stop();
+  cluster.node(4).Wipe(cluster.node(4).key().directory);
+  cluster.node(4).Start();
+  EXPECT_TRUE(cluster.RunUntil([&] { return !cluster.node(4).fenced().empty(); }));
+  // And a disk that was started as often as the lost one.
+  cluster.node(4).Stop();
+  cluster.node(4).Start();
+  EXPECT_TRUE(cluster.RunUntil([&] { return !cluster.node(4).fenced().empty(); }));
+}
+
 TEST(NodeControllerTest, LateInitialVoterBesideAWipedOne_ElectsNoFalseLeader) {
   MiniCluster cluster(3, 3);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
