@@ -1,0 +1,120 @@
+// Wiped disks: a node that lost its directory is another replica, or is stopped; never the old one
+// with a bad memory.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/integration/cluster.h"
+#include "tests/integration/workload.h"
+
+namespace quorum::integration {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kTopic[] = "orders";
+
+class IdentityTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(cluster_.Start());
+    ASSERT_TRUE(cluster_.CreateTopic(kTopic, 2, 3));
+  }
+
+  void Wipe(int32_t id) {
+    cluster_.node(id).Kill();
+    std::filesystem::remove_all(cluster_.node(id).data_dir());
+  }
+
+  // The one mistake.
+  void FoundAgain(int32_t id) {
+    Wipe(id);
+    std::vector<std::string> voters;
+    for (const int32_t voter : cluster_.ids()) voters.push_back(cluster_.node(voter).Voter());
+    ASSERT_EQ(cluster_.node(id).Found(absl::StrJoin(voters, ",")).exit_code, 0);
+    cluster_.node(id).Start();
+  }
+
+  Cluster cluster_{ClusterOptions()};
+};
+
+// The one thing that an administrator must never do: found a disk again under its old identity. It
+// would have forgotten its votes.
+TEST_F(IdentityTest, DirectoryFoundedAgainIsFenced) {
+  Leadership catalog;
+  ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &catalog));
+  const int32_t victim = catalog.leader % 3 + 1;
+  FoundAgain(victim);
+  EXPECT_EQ(cluster_.node(victim).AwaitExit(), 3);
+  EXPECT_THAT(ReadFile(cluster_.node(victim).log_path()), HasSubstr("FATAL reason=FENCED"));
+}
+
+// One that led the catalog is named as leader of an epoch that it knows nothing of. Its replica is
+// quarantined before it could vote, and the node is never ready.
+TEST_F(IdentityTest, LeaderFoundedAgainTakesNoPart) {
+  Leadership before;
+  ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &before));
+  FoundAgain(before.leader);
+  ASSERT_TRUE(Await("its replica is quarantined", [&]() -> std::string {
+    const std::string log = ReadFile(cluster_.node(before.leader).log_path());
+    const bool found = log.find("[p=__metadata:0] quarantined") != std::string::npos ||
+                       log.find("FATAL reason=FENCED") != std::string::npos;
+    return found ? "" : "it is not";
+  }));
+  Leadership after;
+  const int32_t other = before.leader % 3 + 1;
+  ASSERT_TRUE(Await("the others elect", [&]() -> std::string {
+    v1::AppendResponse response;
+    const grpc::Status status = Call(*cluster_.stubs(other).log, &v1::LogService::Stub::Append,
+                                     AppendOf(kTopic, 0, {"x"}), &response);
+    return status.ok() ? "" : status.error_message();
+  }));
+  ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &after, before.epoch));
+  EXPECT_NE(after.leader, before.leader);
+}
+
+// The right way: a new directory id joins. It is no voter of what the old one voted for, and it
+// holds nobody up.
+TEST_F(IdentityTest, WipedNodeThatJoinsIsAnotherReplica) {
+  WorkloadOptions options;
+  options.topic = kTopic;
+  options.partitions = 2;
+  Workload workload(&cluster_, options);
+  ASSERT_TRUE(workload.AwaitAcks(10));
+  const std::string old_directory = cluster_.node(3).directory_id();
+  Wipe(3);
+  const std::string new_directory = "00000000-0000-4000-8000-0000000000ff";
+  const ProgramResult joined = cluster_.node(3).Run(
+      {"format", "--node-id=3", "--cluster-id=test", "--join", "--directory-id=" + new_directory});
+  ASSERT_EQ(joined.exit_code, 0) << joined.error;
+  cluster_.node(3).settings().flags.push_back(
+      absl::StrCat("--bootstrap=", cluster_.node(1).address(), ",", cluster_.node(2).address()));
+  ASSERT_TRUE(cluster_.Start());
+  ASSERT_TRUE(workload.AwaitAcks(10));
+  PartitionQuorum quorum;
+  ASSERT_TRUE(cluster_.AwaitQuorum("__metadata", 0, &quorum));
+  for (const auto& voter : quorum.current_voters()) {
+    EXPECT_NE(voter.directory_id(), new_directory) << "a wiped disk votes";
+  }
+  ASSERT_TRUE(cluster_.AwaitQuorum(kTopic, 0, &quorum));
+  bool old_voter_is_remembered = false;
+  for (const auto& voter : quorum.current_voters()) {
+    EXPECT_NE(voter.directory_id(), new_directory) << "a wiped disk votes";
+    old_voter_is_remembered |= voter.directory_id() == old_directory;
+  }
+  EXPECT_TRUE(old_voter_is_remembered);
+  // It serves clients all the same.
+  v1::AppendResponse response;
+  const grpc::Status status = Call(*cluster_.stubs(3).log, &v1::LogService::Stub::Append,
+                                   AppendOf(kTopic, 0, {"through the new one"}), &response);
+  EXPECT_TRUE(status.ok()) << FailureOf(status);
+}
+
+}  // namespace
+}  // namespace quorum::integration
