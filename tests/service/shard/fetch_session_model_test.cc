@@ -462,7 +462,7 @@ TEST(FetchSessionModelTest, NeitherEndClaimsWhatIsNotTrue) {
   uint64_t deliveries = 0;
   uint64_t vouched = 0;
   uint64_t renewed = 0;
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Model model(seed);
     model.Run();
