@@ -99,11 +99,8 @@ void SimCluster::ProbeSometimes() {
 // What it takes to bring those up to date that are behind, where a fetch brings one record at
 // least.
 Duration SimCluster::TransferTime() const {
-  const DiskOptions& disk = options_.disk;
-  const int64_t slow_syncs =
-      static_cast<int64_t>(disk.slow_ppm) * disk.slow_max.count() / 1'000'000;
-  const Duration turn = 2 * options_.network.delay_max + disk.sync_max + Duration(slow_syncs) +
-                        8 * options_.round_cost;
+  const Duration turn =
+      2 * options_.network.delay_max + options_.disk.sync_max + 8 * options_.round_cost;
   Duration longest = Duration::zero();
   for (const auto& node : nodes_) {
     Duration time = Duration::zero();

@@ -82,7 +82,7 @@ void SimCluster::MarkCreated() {
 void SimCluster::CheckEverythingSometimes() {
   queue_.After(options_.raft.election_timeout / 2, [this] {
     MarkCreated();
-    const size_t fetches = catalog_.assignments().size() * nodes_.size() * 4;
+    const size_t fetches = catalog_.assignments().size() * nodes_.size() * 8;
     for (const auto& node : nodes_) {
       if (node->up()) node->CheckAll(workload_->calls_max() + fetches + 2 * nodes_.size());
     }

@@ -200,6 +200,7 @@ void SimNode::SetDiskStuck(bool stuck) {
 }
 
 void SimNode::Heal() {
+  healed_ = true;
   paused_until_ = WorldTime::zero();
   after_next_submit_ = nullptr;
   disk_extra_ = Duration::zero();

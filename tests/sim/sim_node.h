@@ -132,6 +132,8 @@ class SimNode : public NetworkHost,
   std::set<PartitionId> learnt_;
   WorldTime paused_until_ = WorldTime::zero();
   bool sync_scheduled_ = false;
+  // The disk does its best from now on.
+  bool healed_ = false;
   Duration disk_extra_ = Duration::zero();
   std::function<void()> after_next_submit_;
   size_t shards_shutting_down_ = 0;

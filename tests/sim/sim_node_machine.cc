@@ -10,14 +10,14 @@ namespace quorum::sim {
 
 Duration SimNode::DrawSyncTime() {
   const DiskOptions& disk = world_.options.disk;
-  const bool slow = disk.slow_ppm > 0 && prng_.Chance(disk.slow_ppm);
+  const bool slow = !healed_ && prng_.Chance(disk.slow_ppm);
   return prng_.Between(disk.sync_min, slow ? disk.slow_max : disk.sync_max) + disk_extra_;
 }
 
 void SimNode::ScheduleSync() {
   if (sync_scheduled_) return;
   sync_scheduled_ = true;
-  const bool single = prng_.Chance(world_.options.disk.single_ppm);
+  const bool single = !healed_ && prng_.Chance(world_.options.disk.single_ppm);
   const size_t count = single ? 1 : disk_.PendingWriteSets();
   world_.queue.After(DrawSyncTime(), [this, count, life = life_] {
     if (life != life_) return;
