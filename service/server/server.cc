@@ -92,6 +92,7 @@ struct Server::Node {
   void StartThreads();
   MonoTime KeepHouse();
   void UpdateHealth();
+  bool CanReach(const std::optional<ReplicaKey>& leader) const;
   void LookForLeader();
   NodeStats Stats() const;
 
@@ -291,9 +292,15 @@ void Server::Node::UpdateHealth() {
             << " after_ms=" << after.count();
 }
 
+// A leader whose address nobody has told is as good as none.
+bool Server::Node::CanReach(const std::optional<ReplicaKey>& leader) const {
+  if (!leader.has_value()) return false;
+  return *leader == self() || addresses.Find(leader->id).has_value();
+}
+
 void Server::Node::LookForLeader() {
   shard::DescribeCall call{kMetadataPartition, [this](const shard::PartitionDescription& found) {
-                             leader_known = found.hint.leader.has_value();
+                             leader_known = CanReach(found.hint.leader);
                            }};
   (void)shards->ForPartition(kMetadataPartition).Post(std::move(call));
   if (!leader_known) discovery->Ask();
