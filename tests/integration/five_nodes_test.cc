@@ -93,7 +93,8 @@ TEST_F(FiveNodesTest, AppendsGoOnWhileAnyTwoAreDead) {
   ASSERT_TRUE(workload.AwaitAcks(10));
   Leadership next;
   ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &next, catalog.epoch));
-  // The catalog still takes changes.
+  // The catalog still takes changes, once its new leader has heard from everybody.
+  ASSERT_TRUE(cluster_.AwaitLiveness());
   ASSERT_TRUE(cluster_.CreateTopic("meanwhile", 2, 3, /*through=*/4));
   ASSERT_TRUE(cluster_.Start());
   ASSERT_TRUE(workload.AwaitAcks(10));
