@@ -16,9 +16,9 @@ BUILD_PACKAGES=(
   nlohmann-json3-dev prometheus-cpp-dev
   grpc-proto protobuf-compiler protobuf-compiler-grpc
 )
-LINT_PACKAGES=(clang-format git python3 shellcheck)
+LINT_PACKAGES=(clang-format git python3 python3-yaml shellcheck)
 # What the tests run beside our own programs.
-TEST_PACKAGES=(iproute2 python3 python3-grpcio)
+TEST_PACKAGES=(iproute2 python3 python3-grpcio python3-protobuf python3-yaml)
 
 die() {
   echo "dev: $*" >&2

@@ -1,7 +1,7 @@
 #!/bin/bash
-# ./dev lint [--fix]: formats, shell scripts, tidy rules and layering. Thread-safety analysis and
-# layering_check are part of every build. QUORUM_LINT_RESULTS names a file that gets "passed failed"
-# for ./dev test.
+# ./dev lint [--fix]: formats, shell scripts, manifests, tidy rules and layering. Thread-safety
+# analysis and layering_check are part of every build. QUORUM_LINT_RESULTS names a file that gets
+# "passed failed" for ./dev test.
 set -euo pipefail
 # shellcheck source=.ci/dev/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
@@ -42,14 +42,14 @@ files() {
     done
 }
 
-# buildifier and buf, at the versions of .ci/package-lock.json.
+# buildifier, buf and the schemas of Kubernetes, at the versions of .ci/package-lock.json.
 install_tools() {
   command -v npm >/dev/null || ensure_packages npm
   local version
   version="$(sha256sum .ci/package-lock.json | cut -c1-16)"
   tools="${QUORUM_TOOLS}/${version}"
   [[ -f "${tools}/complete" ]] && return
-  echo "dev: installing buildifier and buf into ${tools}" >&2
+  echo "dev: installing the lint tools into ${tools}" >&2
   rm -rf "${tools}"
   mkdir -p "${tools}"
   cp .ci/package.json .ci/package-lock.json "${tools}/"
@@ -89,6 +89,14 @@ shell_check() {
   files dev .ci/run '*.sh' '*.bash' | xargs -0 -r shellcheck -x
 }
 
+kubernetes_schemas() {
+  .ci/dev/check_manifests.py "${tools}" deploy/kubernetes/*.yaml
+}
+
+dockerfile_check() {
+  "$(.ci/dev/install_hadolint.sh)" deploy/Dockerfile
+}
+
 # Cases of the Bazel tests among the checks; a rule of tidy is a case.
 bazel_checks() {
   local log started counts
@@ -115,6 +123,8 @@ if [[ -d proto ]]; then
   check "buf lint" buf_lint
 fi
 check "shellcheck" shell_check
+check "Kubernetes schemas" kubernetes_schemas
+check "hadolint" dockerfile_check
 bazel_checks //tests/tidy/... //tests/layering/...
 
 echo "lint: ${passed} passed, ${failed} failed"
