@@ -18,7 +18,7 @@ BUILD_PACKAGES=(
 )
 LINT_PACKAGES=(clang-format git python3 python3-yaml shellcheck)
 # What the tests run beside our own programs.
-TEST_PACKAGES=(iproute2 python3 python3-grpcio python3-protobuf python3-yaml)
+TEST_PACKAGES=(curl iproute2 python3 python3-grpcio python3-protobuf python3-yaml)
 
 die() {
   echo "dev: $*" >&2

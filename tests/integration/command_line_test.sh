@@ -1,6 +1,7 @@
 #!/bin/bash
-# What a user types: every command of README.md, in its order, against a cluster of ./dev up; then
-# the real grpcurl against the same data. Each command or question is a test case.
+# What a user types: every command of README.md, in its order, against a cluster of ./dev up; the
+# real grpcurl against the same data; then every example of docs/api.md. Each command or question is
+# a test case.
 # usage: command_line_test.sh GRPCURL RESULTS; RESULTS gets "passed failed".
 set -uo pipefail
 
@@ -172,6 +173,27 @@ run_grpcurl() {
     "127.0.0.1:${port}" quorum.v1.AdminService/DescribeQuorum
 }
 
+# --- docs/api.md ---
+
+# Against a new cluster, so that topics and offsets are those of the document.
+run_api_examples() {
+  local output="${scratch}/output" ok_count failed_count
+  ./dev down --wipe >/dev/null 2>&1
+  if ! ./dev up --detach --base-port="${base_port}" >"${output}" 2>&1; then
+    bad "api.md: a new cluster" "$(cat "${output}")"
+    return
+  fi
+  /usr/bin/python3 -B tests/integration/api_examples.py "${grpcurl}" "${base_port}" docs/api.md \
+    2>&1 | tee "${output}"
+  if [[ "$(tail -n 1 "${output}")" =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    ok_count="${BASH_REMATCH[1]}" failed_count="${BASH_REMATCH[2]}"
+    passed=$((passed + ok_count))
+    failed=$((failed + failed_count))
+  else
+    bad "api.md: the examples" "they did not run to their end"
+  fi
+}
+
 run_readme
 if ! ./dev up --detach >"${scratch}/output" 2>&1; then
   bad "the cluster starts again on its data" "$(cat "${scratch}/output")"
@@ -179,4 +201,5 @@ if ! ./dev up --detach >"${scratch}/output" 2>&1; then
 fi
 ok "the cluster starts again on its data"
 run_grpcurl
+run_api_examples
 ((failed == 0))
