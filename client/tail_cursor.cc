@@ -65,6 +65,17 @@ void TailCursor::StreamEnded() {
       !end_.has_value() || !stream_high_watermark_.has_value() || *stream_high_watermark_ >= *end_;
 }
 
+void TailCursor::NoteReplayEnd(Offset end) {
+  if (!replay_end_.has_value()) replay_end_ = end;
+}
+
+std::optional<TailReplayed> TailCursor::TakeReplayed() {
+  if (told_replayed_ || !replay_end_.has_value() || !next_.has_value()) return std::nullopt;
+  if (*next_ < *replay_end_) return std::nullopt;
+  told_replayed_ = true;
+  return TailReplayed{*replay_end_, *next_};
+}
+
 std::optional<TailEvent> TailCursor::AcceptRecords(v1::TailResponse::Records message) {
   NoteHighWatermark(ValidOffset(message.has_high_watermark(), message.high_watermark()));
   TailRecords event;

@@ -6,6 +6,7 @@
 //   2. No record is skipped: a stream resumes where the delivered ones ended.
 //   3. The end means what it would on one unbroken stream: `max_records` counts all streams
 //      together, and the watermark is the one of the first stream.
+//   4. The end of the replay is told once, after the last record below it.
 //
 // Thread: a plain value of one tail.
 
@@ -13,33 +14,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <variant>
 
-#include "client/partition_name.h"
 #include "client/tail_event.h"
+#include "client/tail_spec.h"
 #include "quorum/v1/log.pb.h"
 #include "service/base/ids.h"
-#include "service/base/time.h"
 
 namespace quorum::client {
-
-struct TailFromEarliest {};
-struct TailFromLatest {};
-// The offset to begin at, the first kept one, or the high watermark.
-using TailStart = std::variant<Offset, TailFromEarliest, TailFromLatest>;
-
-// What to read.
-struct TailSpec {
-  PartitionName partition;
-  TailStart start = TailFromEarliest{};
-  // At least 1; empty: no such end.
-  std::optional<int64_t> max_records;
-  // End at the high watermark that was current at the start.
-  bool until_high_watermark = false;
-  // How often the server says something when there is nothing to say. At least 100 ms.
-  Duration progress_interval = std::chrono::seconds(5);
-};
 
 class TailCursor {
  public:
@@ -54,6 +35,12 @@ class TailCursor {
   // The stream ended without an error. Afterwards done() tells whether that was the end asked for;
   // otherwise the tail resumes.
   void StreamEnded();
+
+  // Where the replay ends: what was committed when the tail began. The first call counts.
+  void NoteReplayEnd(Offset end);
+
+  // Once, when everything below the end of the replay was delivered.
+  std::optional<TailReplayed> TakeReplayed();
 
   // True when everything asked for was delivered.
   bool done() const { return done_; }
@@ -77,6 +64,8 @@ class TailCursor {
   std::optional<Offset> end_;
   // The watermark that the present stream told last.
   std::optional<Offset> stream_high_watermark_;
+  std::optional<Offset> replay_end_;
+  bool told_replayed_ = false;
   bool done_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What a tail delivers.
+// What a tail delivers. The order of the events is that of the log.
 //
 // Thread: plain values.
 
@@ -36,12 +36,20 @@ struct TailRecords {
 struct TailProgress {
   std::optional<Offset> high_watermark;
   std::optional<Epoch> leader_epoch;
-  // Everything that is committed, as far as the serving node knows, was delivered: a replay ends
-  // here.
+  // Everything that is committed, as far as the serving node knows, was delivered.
   bool caught_up = false;
   std::optional<Offset> next_offset;
   // Why nothing new can be committed at the moment; empty when nothing is known to be wrong.
   std::string stalled;
+};
+
+// The replay is complete: every record whose append was acknowledged before the tail began was
+// delivered, as far as the partition's leader knew. Told once.
+struct TailReplayed {
+  // The high watermark that the leader told after the tail had begun.
+  Offset end;
+  // Where the tail stands; at least `end`.
+  Offset next_offset;
 };
 
 // The records at the reader's position were removed.
@@ -64,6 +72,7 @@ struct TailFailure {
   std::optional<Offset> next_offset;
 };
 
-using TailEvent = std::variant<TailRecords, TailProgress, TailReset, TailEnd, TailFailure>;
+using TailEvent =
+    std::variant<TailRecords, TailProgress, TailReplayed, TailReset, TailEnd, TailFailure>;
 
 }  // namespace quorum::client

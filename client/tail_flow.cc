@@ -15,10 +15,11 @@ constexpr Duration kSilenceMin = std::chrono::seconds(1);
 }  // namespace
 
 TailFlow::TailFlow(ClientCore& core, const TailSpec& spec, CallOptions options,
-                   std::shared_ptr<TailQueue> queue)
+                   std::shared_ptr<ConsumerQueue> queue, ConsumerQueue::LanePointer lane)
     : CallFlow(core, CallSettings{CallKind::kRead, spec.partition, std::move(options)}),
       silence_max_(std::max(kSilenceMin, kHeartbeatsMissed * spec.progress_interval)),
       queue_(std::move(queue)),
+      lane_(std::move(lane)),
       cursor_(spec) {}
 
 void TailFlow::Send(NodeStubs& node) {
@@ -48,11 +49,12 @@ void TailFlow::CancelSend() {
 
 void TailFlow::Finish(const Error* error) {
   StopWatch();
+  over_ = true;
   // The last event may go beyond the queue's bound: nothing follows it.
   if (error != nullptr) {
-    queue_->Push(TailFailure{*error, cursor_.next_offset()}, nullptr);
+    queue_->Push(lane_, TailFailure{*error, cursor_.next_offset()}, 0, nullptr);
   } else {
-    queue_->Push(TailEnd{cursor_.next_offset()}, nullptr);
+    queue_->Push(lane_, TailEnd{cursor_.next_offset()}, 0, nullptr);
   }
 }
 
@@ -65,9 +67,12 @@ void TailFlow::OnRead(bool ok) {
   if (!ok) return OnBroken();
   StopWatch();
   heard_ = true;
+  const size_t bytes = message_.SpaceUsedLong();
   std::optional<TailEvent> event = cursor_.Accept(std::move(message_));
   message_.Clear();
-  const bool room = !event.has_value() || Deliver(std::move(*event));
+  bool room = !event.has_value() || Deliver(std::move(*event), bytes);
+  const std::optional<TailReplayed> replayed = cursor_.TakeReplayed();
+  if (replayed.has_value()) room = Deliver(*replayed, 0);
   // The server would go on, or has nothing left: either way this stream has served.
   if (cursor_.done()) context_->TryCancel();
   if (!room && !cursor_.done()) {
@@ -109,8 +114,15 @@ void TailFlow::WatchSilence() {
 
 void TailFlow::StopWatch() { core().loop.CancelTimer(watch_); }
 
-bool TailFlow::Deliver(TailEvent event) {
-  return queue_->Push(std::move(event), [self = SharedAs<TailFlow>()] {
+void TailFlow::NoteReplayEnd(Offset end) {
+  cursor_.NoteReplayEnd(end);
+  const std::optional<TailReplayed> replayed = over_ ? std::nullopt : cursor_.TakeReplayed();
+  // A small event more than the queue's bound, once: reading pauses at the next one.
+  if (replayed.has_value()) queue_->Push(lane_, *replayed, 0, nullptr);
+}
+
+bool TailFlow::Deliver(TailEvent event, size_t bytes) {
+  return queue_->Push(lane_, std::move(event), bytes, [self = SharedAs<TailFlow>()] {
     // On the reader's thread.
     self->core().loop.Post([self] {
       if (!self->paused_) return;

@@ -1,7 +1,7 @@
 // TailFlow: a CallFlow whose attempts are streams. A stream that breaks, ends early or falls silent
 // is followed by another one, from where TailCursor stands, at the next node that can be reached.
 //
-// Thread: the event loop's; the events leave through the TailQueue.
+// Thread: the event loop's; the events leave through the ConsumerQueue.
 
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "client/call_flow.h"
+#include "client/consumer_queue.h"
 #include "client/tail_cursor.h"
-#include "client/tail_queue.h"
 
 namespace quorum::client {
 
@@ -21,7 +21,13 @@ class TailFlow : public CallFlow {
  public:
   // `options.timeout` is how long the tail may find no node that serves it.
   TailFlow(ClientCore& core, const TailSpec& spec, CallOptions options,
-           std::shared_ptr<TailQueue> queue);
+           std::shared_ptr<ConsumerQueue> queue, ConsumerQueue::LanePointer lane);
+
+  // Where the replay ends; see TailCursor.
+  void NoteReplayEnd(Offset end);
+
+  // True once the last event was delivered.
+  bool over() const { return over_; }
 
  protected:
   void Send(NodeStubs& node) override;
@@ -38,11 +44,12 @@ class TailFlow : public CallFlow {
   // Fails the stream when the server says nothing for too long, not even its heartbeat.
   void WatchSilence();
   void StopWatch();
-  // False when reading pauses until the queue has room.
-  bool Deliver(TailEvent event);
+  // Delivers an event of that many bytes. False when reading pauses until the queue has room.
+  bool Deliver(TailEvent event, size_t bytes);
 
   const Duration silence_max_;
-  const std::shared_ptr<TailQueue> queue_;
+  const std::shared_ptr<ConsumerQueue> queue_;
+  const ConsumerQueue::LanePointer lane_;
   TailCursor cursor_;
 
   // Of the present stream.
@@ -55,6 +62,7 @@ class TailFlow : public CallFlow {
   bool silent_ = false;
   // True while no read is on its way because the queue is full.
   bool paused_ = false;
+  bool over_ = false;
 };
 
 }  // namespace quorum::client

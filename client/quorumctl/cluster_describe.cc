@@ -7,12 +7,12 @@
 namespace quorum::client::quorumctl {
 namespace {
 
-std::string LiveOf(const v1::DescribeClusterResponse::Node& node) {
+std::string LiveOf(const ClusterDescription::Node& node) {
   if (!node.has_live()) return "";
   return node.live() ? "yes" : "no";
 }
 
-std::string AddressesOf(const v1::DescribeClusterResponse::Node& node) {
+std::string AddressesOf(const ClusterDescription::Node& node) {
   std::string addresses;
   for (const v1::Endpoint& endpoint : node.endpoints()) {
     absl::StrAppend(&addresses, addresses.empty() ? "" : " ", endpoint.listener(),
@@ -24,13 +24,13 @@ std::string AddressesOf(const v1::DescribeClusterResponse::Node& node) {
 }  // namespace
 
 ExitCode RunVerb(const ClusterDescribe&, Session& session) {
-  const auto result = session.client.DescribeCluster({}, session.Call());
+  const Result<ClusterDescription> result = session.admin.DescribeCluster(session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kRead, "describe cluster", result.error(),
                         "quorumctl cluster describe --help");
   }
   session.ClearProgress();
-  const v1::DescribeClusterResponse& cluster = result.value();
+  const ClusterDescription& cluster = result.value();
   if (session.json) {
     session.streams.out << Line(ToJson(cluster));
     return ExitCode::kDone;

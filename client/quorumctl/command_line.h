@@ -14,7 +14,7 @@
 
 #include "client/partition_name.h"
 #include "client/quorumctl/exit_code.h"
-#include "client/tail_cursor.h"
+#include "client/tail_spec.h"
 #include "service/base/ids.h"
 #include "service/base/time.h"
 

@@ -4,49 +4,22 @@
 
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/quorumctl/command_line.h"
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/session.h"
-#include "client/quorumctl/verbs.h"
 
 namespace quorum::client::quorumctl {
 
-// The request for a target: its topic, and its partition where one is given.
-template <typename Request>
-Request RequestFor(const Target& target) {
-  Request request;
-  auto* topic = request.add_topics();
-  topic->set_topic(target.topic);
-  if (target.partition.has_value()) topic->add_partitions(*target.partition);
-  return request;
-}
-
-// The answer's only topic, after checks of its shape and of the errors that leave nothing to show:
-// an unknown topic, or an answer without the partition that was asked for. Null, with the exit code
-// in `code` and the lines written, when there is none.
-template <typename Response>
-const typename Response::Topic* TopicOf(const Target& target, const std::string& what,
-                                        const Response& response, const Session& session,
-                                        ExitCode* code) {
-  const auto fail = [&](const Error& error) {
-    *code = session.Fail(CallKind::kRead, absl::StrCat(what, " ", target.ToString()), error,
-                         "quorumctl topic list");
-    return nullptr;
-  };
-  const bool complete = response.topics_size() == 1 &&
-                        (response.topics(0).has_error() || !target.partition.has_value() ||
-                         response.topics(0).partitions_size() == 1);
-  if (!complete) {
-    Error error;
-    error.code = google::rpc::INTERNAL;
-    error.message = "the answer does not hold what was asked for";
-    return fail(error);
-  }
-  if (response.topics(0).has_error()) return fail(ErrorFromStatus(response.topics(0).error()));
-  return &response.topics(0);
+// The partitions of a target as Admin's calls take them: empty for all of the topic.
+inline std::vector<uint32_t> PartitionsOf(const Target& target) {
+  if (!target.partition.has_value()) return {};
+  return {*target.partition};
 }
 
 // Writes JSON: of one partition its entry, with what names it first; else the topic.
@@ -65,10 +38,10 @@ void WriteJson(const Target& target, const Topic& topic, const Session& session)
 template <typename Topic>
 ExitCode EntriesCode(const std::string& what, const Topic& topic, const Session& session) {
   for (const auto& partition : topic.partitions()) {
-    if (!partition.has_error()) continue;
+    const std::optional<Error> error = EntryErrorOf(partition);
+    if (!error.has_value()) continue;
     const std::string name = absl::StrCat(topic.topic(), ":", partition.partition());
-    return session.Fail(CallKind::kRead, absl::StrCat(what, " ", name),
-                        ErrorFromStatus(partition.error()),
+    return session.Fail(CallKind::kRead, absl::StrCat(what, " ", name), *error,
                         absl::StrCat("quorumctl quorum describe ", name, " --stale-ok"));
   }
   return ExitCode::kDone;

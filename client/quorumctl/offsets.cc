@@ -6,19 +6,17 @@ namespace quorum::client::quorumctl {
 
 ExitCode RunVerb(const Offsets& command, Session& session) {
   const Target& target = command.target;
-  const auto result =
-      session.client.ListOffsets(RequestFor<v1::ListOffsetsRequest>(target), session.Call());
+  const Result<TopicOffsets> result =
+      session.admin.ListOffsets(target.topic, PartitionsOf(target), session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kRead, absl::StrCat("offsets of ", target.ToString()),
                         result.error(), "quorumctl topic list");
   }
   session.ClearProgress();
-  ExitCode code = ExitCode::kDone;
-  const auto* topic = TopicOf(target, "offsets of", result.value(), session, &code);
-  if (topic == nullptr) return code;
+  const TopicOffsets& topic = result.value();
   if (session.json) {
-    WriteJson(target, *topic, session);
-    return EntriesCode("offsets of", *topic, session);
+    WriteJson(target, topic, session);
+    return EntriesCode("offsets of", topic, session);
   }
   using Align = Table::Align;
   Table table({{"PARTITION"},
@@ -26,15 +24,15 @@ ExitCode RunVerb(const Offsets& command, Session& session) {
                {"LATEST", Align::kRight},
                {"EPOCH", Align::kRight},
                {"LEADER", Align::kRight}});
-  for (const auto& entry : topic->partitions()) {
-    table.AddRow({absl::StrCat(topic->topic(), ":", entry.partition()),
+  for (const auto& entry : topic.partitions()) {
+    table.AddRow({absl::StrCat(topic.topic(), ":", entry.partition()),
                   Cell(entry.has_earliest_offset(), entry.earliest_offset()),
                   Cell(entry.has_latest_offset(), entry.latest_offset()),
                   Cell(entry.has_leader_epoch(), entry.leader_epoch()),
                   Cell(entry.has_leader_id(), entry.leader_id())});
   }
   session.streams.out << table.ToString();
-  return EntriesCode("offsets of", *topic, session);
+  return EntriesCode("offsets of", topic, session);
 }
 
 }  // namespace quorum::client::quorumctl

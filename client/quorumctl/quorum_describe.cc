@@ -9,7 +9,6 @@
 namespace quorum::client::quorumctl {
 namespace {
 
-using Partition = v1::DescribeQuorumResponse::Partition;
 using ReplicaState = v1::DescribeQuorumResponse::ReplicaState;
 
 std::string RoleOf(const ReplicaState& replica) {
@@ -26,7 +25,7 @@ std::string Age(bool present, const google::protobuf::Duration& age) {
       "%.2fs", static_cast<double>(age.seconds()) + static_cast<double>(age.nanos()) / 1e9);
 }
 
-void AddReplica(const Partition& partition, const ReplicaState& replica, const char* kind,
+void AddReplica(const PartitionQuorum& partition, const ReplicaState& replica, const char* kind,
                 Table* table) {
   const bool lag_known = partition.has_log_end_offset() && replica.has_log_end_offset();
   table->AddRow({absl::StrCat(replica.node_id()), kind, RoleOf(replica),
@@ -38,7 +37,7 @@ void AddReplica(const Partition& partition, const ReplicaState& replica, const c
 }
 
 // One line of facts and a table of replicas.
-std::string OnePartition(const std::string& topic, const Partition& partition) {
+std::string OnePartition(const std::string& topic, const PartitionQuorum& partition) {
   using Align = Table::Align;
   const auto fact = [](bool present, int64_t value) {
     return present ? absl::StrCat(value) : std::string("-");
@@ -69,7 +68,7 @@ std::string OnePartition(const std::string& topic, const Partition& partition) {
 }
 
 // A line per partition.
-std::string ManyPartitions(const v1::DescribeQuorumResponse::Topic& topic) {
+std::string ManyPartitions(const TopicQuorums& topic) {
   using Align = Table::Align;
   Table table({{"PARTITION"},
                {"LEADER", Align::kRight},
@@ -86,7 +85,7 @@ std::string ManyPartitions(const v1::DescribeQuorumResponse::Topic& topic) {
     }
     return nodes;
   };
-  for (const Partition& partition : topic.partitions()) {
+  for (const PartitionQuorum& partition : topic.partitions()) {
     table.AddRow({absl::StrCat(topic.topic(), ":", partition.partition()),
                   Cell(partition.has_leader_id(), partition.leader_id()),
                   Cell(partition.has_leader_epoch(), partition.leader_epoch()),
@@ -102,25 +101,23 @@ std::string ManyPartitions(const v1::DescribeQuorumResponse::Topic& topic) {
 
 ExitCode RunVerb(const QuorumDescribe& command, Session& session) {
   const Target& target = command.target;
-  auto request = RequestFor<v1::DescribeQuorumRequest>(target);
-  request.set_stale_ok(command.stale_ok);
-  const auto result = session.client.DescribeQuorum(std::move(request), session.Call());
+  const Result<TopicQuorums> result = session.admin.DescribeTopicQuorums(
+      target.topic, PartitionsOf(target), command.stale_ok ? View::kAnyNode : View::kLeader,
+      session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kRead, absl::StrCat("describe quorum ", target.ToString()),
                         result.error(), "quorumctl topic list");
   }
   session.ClearProgress();
-  ExitCode code = ExitCode::kDone;
-  const auto* topic = TopicOf(target, "describe quorum", result.value(), session, &code);
-  if (topic == nullptr) return code;
+  const TopicQuorums& topic = result.value();
   if (session.json) {
-    WriteJson(target, *topic, session);
+    WriteJson(target, topic, session);
   } else if (!target.partition.has_value()) {
-    session.streams.out << ManyPartitions(*topic);
-  } else if (!topic->partitions(0).has_error()) {
-    session.streams.out << OnePartition(topic->topic(), topic->partitions(0));
+    session.streams.out << ManyPartitions(topic);
+  } else if (!topic.partitions(0).has_error()) {
+    session.streams.out << OnePartition(topic.topic(), topic.partitions(0));
   }
-  return EntriesCode("describe quorum", *topic, session);
+  return EntriesCode("describe quorum", topic, session);
 }
 
 }  // namespace quorum::client::quorumctl

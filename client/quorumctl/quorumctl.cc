@@ -18,7 +18,7 @@ int RunQuorumctl(const std::vector<std::string>& words, Streams& streams) {
   // The list's order is the user's.
   options.spread = false;
   QuorumClient client(options);
-  Session session{client, streams, line.timeout, line.json};
+  Session session{client, Admin(client), streams, line.timeout, line.json};
   const ExitCode code = std::visit(
       [&session](const auto& command) { return RunVerb(command, session); }, line.command);
   streams.out.flush();

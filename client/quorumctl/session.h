@@ -10,6 +10,7 @@
 #include <ostream>
 #include <string>
 
+#include "client/admin.h"
 #include "client/client_options.h"
 #include "client/error.h"
 #include "client/quorum_client.h"
@@ -31,6 +32,7 @@ struct Streams {
 
 struct Session {
   QuorumClient& client;
+  Admin admin;
   Streams& streams;
   Duration timeout;
   bool json = false;

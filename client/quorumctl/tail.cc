@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/consumer.h"
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/table.h"
 #include "client/quorumctl/verbs.h"
@@ -71,13 +72,19 @@ ExitCode RunVerb(const Tail& command, Session& session) {
   spec.max_records = command.max_records;
   spec.until_high_watermark = command.until_end;
   const std::string name = command.partition.ToString();
-  const std::unique_ptr<TailReader> reader = session.client.Tail(spec, session.Call());
+  spec.tell_replayed = false;
+  const CallOptions call = session.Call();
+  ConsumerOptions options;
+  options.timeout = call.timeout;
+  options.on_retry = call.on_retry;
+  Consumer consumer(session.client, options);
+  consumer.Add(spec);
   // Not among the data: a pipe shall see records only.
   if (!session.json && session.streams.err_is_terminal)
     session.streams.err << "    OFFSET  KEY           VALUE\n";
   for (;;) {
-    const std::optional<TailEvent> event = reader->Next(kWait);
-    if (!event.has_value()) continue;
+    const std::optional<ConsumerEvent> next = consumer.Next(kWait);
+    if (!next.has_value()) continue;
     const std::optional<ExitCode> ended = std::visit(
         Overloaded{
             [&](const TailRecords& records) -> std::optional<ExitCode> {
@@ -90,6 +97,7 @@ ExitCode RunVerb(const Tail& command, Session& session) {
               Note(progress, session);
               return std::nullopt;
             },
+            [&](const TailReplayed&) -> std::optional<ExitCode> { return std::nullopt; },
             [&](const TailReset& reset) -> std::optional<ExitCode> {
               Note(reset, session);
               return std::nullopt;
@@ -103,7 +111,7 @@ ExitCode RunVerb(const Tail& command, Session& session) {
                                   absl::StrCat("quorumctl offsets ", name));
             },
         },
-        *event);
+        next->event);
     if (ended.has_value()) return *ended;
   }
 }

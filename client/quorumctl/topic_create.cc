@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/verbs.h"
@@ -7,17 +5,14 @@
 namespace quorum::client::quorumctl {
 
 ExitCode RunVerb(const TopicCreate& command, Session& session) {
-  v1::CreateTopicRequest request;
-  request.set_name(command.name);
-  if (command.partitions.has_value()) request.set_partitions(*command.partitions);
-  if (command.replicas.has_value()) request.set_replicas(*command.replicas);
-  const auto result = session.client.CreateTopic(std::move(request), session.Call());
+  const Result<Topic> result = session.admin.CreateTopic(
+      {command.name, command.partitions, command.replicas}, session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kChange, absl::StrCat("create topic ", command.name),
                         result.error(), absl::StrCat("quorumctl topic describe ", command.name));
   }
   session.ClearProgress();
-  const v1::TopicDescription& topic = result.value().topic();
+  const Topic& topic = result.value();
   if (session.json) {
     session.streams.out << Line(ToJson(topic));
   } else {

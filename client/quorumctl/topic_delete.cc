@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/verbs.h"
@@ -7,20 +5,17 @@
 namespace quorum::client::quorumctl {
 
 ExitCode RunVerb(const TopicDelete& command, Session& session) {
-  v1::DeleteTopicRequest request;
-  request.set_name(command.name);
-  if (command.topic_id.has_value()) request.set_topic_id(*command.topic_id);
-  const auto result = session.client.DeleteTopic(std::move(request), session.Call());
+  const Result<uint64_t> result =
+      session.admin.DeleteTopic(command.name, command.topic_id, session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kChange, absl::StrCat("delete topic ", command.name),
                         result.error(), "quorumctl topic list");
   }
   session.ClearProgress();
   if (session.json) {
-    session.streams.out << Line(ToJson(result.value()));
+    session.streams.out << Line({{"topicId", absl::StrCat(result.value())}});
   } else {
-    session.streams.out << "deleted " << command.name << " (topic id " << result.value().topic_id()
-                        << ")\n";
+    session.streams.out << "deleted " << command.name << " (topic id " << result.value() << ")\n";
   }
   return ExitCode::kDone;
 }

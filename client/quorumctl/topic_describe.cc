@@ -1,5 +1,4 @@
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/quorumctl/json.h"
@@ -9,7 +8,7 @@
 namespace quorum::client::quorumctl {
 namespace {
 
-std::string StateOf(const v1::TopicDescription::Partition& partition) {
+std::string StateOf(const Topic::Partition& partition) {
   switch (partition.state()) {
     case v1::PARTITION_STATE_CREATING:
       return "creating";
@@ -20,7 +19,7 @@ std::string StateOf(const v1::TopicDescription::Partition& partition) {
   }
 }
 
-std::string NodesOf(const v1::TopicDescription::Partition& partition) {
+std::string NodesOf(const Topic::Partition& partition) {
   std::string nodes;
   for (const v1::ReplicaName& replica : partition.replicas()) {
     absl::StrAppend(&nodes, nodes.empty() ? "" : ",", replica.node_id());
@@ -31,15 +30,13 @@ std::string NodesOf(const v1::TopicDescription::Partition& partition) {
 }  // namespace
 
 ExitCode RunVerb(const TopicDescribe& command, Session& session) {
-  v1::DescribeTopicRequest request;
-  request.set_name(command.name);
-  const auto result = session.client.DescribeTopic(std::move(request), session.Call());
+  const Result<Topic> result = session.admin.DescribeTopic(command.name, session.Call());
   if (!result.ok()) {
     return session.Fail(CallKind::kRead, absl::StrCat("describe topic ", command.name),
                         result.error(), "quorumctl topic list");
   }
   session.ClearProgress();
-  const v1::TopicDescription& topic = result.value().topic();
+  const Topic& topic = result.value();
   if (session.json) {
     session.streams.out << Line(ToJson(topic));
     return ExitCode::kDone;

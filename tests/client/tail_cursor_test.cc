@@ -211,5 +211,44 @@ TEST(TailCursorTest, Malformed_IsLeftOut) {
   EXPECT_EQ(cursor.next_offset(), Offset(0));
 }
 
+TEST(TailCursorTest, Replayed_OnceAfterTheLastRecordBelowTheEnd) {
+  TailCursor cursor(SpecFrom(Offset(0)));
+  cursor.NextRequest();
+  cursor.Accept(Records(0, 2));
+  EXPECT_FALSE(cursor.TakeReplayed().has_value()) << "the end is not known";
+  cursor.NoteReplayEnd(Offset(5));
+  EXPECT_FALSE(cursor.TakeReplayed().has_value());
+  // A later answer does not move the end.
+  cursor.NoteReplayEnd(Offset(50));
+  cursor.Accept(Records(3, 5));
+  const auto replayed = cursor.TakeReplayed();
+  ASSERT_TRUE(replayed.has_value());
+  EXPECT_EQ(replayed->end, Offset(5));
+  EXPECT_EQ(replayed->next_offset, Offset(6));
+  EXPECT_FALSE(cursor.TakeReplayed().has_value());
+}
+
+TEST(TailCursorTest, Replayed_NotBeforeThePositionIsKnown) {
+  TailCursor cursor(SpecFrom(TailFromLatest()));
+  cursor.NextRequest();
+  cursor.NoteReplayEnd(Offset(5));
+  EXPECT_FALSE(cursor.TakeReplayed().has_value());
+  cursor.Accept(Progress(5, 5));
+  EXPECT_TRUE(cursor.TakeReplayed().has_value());
+}
+
+TEST(TailCursorTest, Replayed_NotWithinASnapshot) {
+  TailCursor cursor(SpecFrom(Offset(3)));
+  cursor.NextRequest();
+  v1::TailResponse reset;
+  reset.mutable_reset()->mutable_snapshot()->set_end_offset(10);
+  cursor.Accept(reset);
+  cursor.NoteReplayEnd(Offset(12));
+  cursor.Accept(Records(9, 9));
+  EXPECT_FALSE(cursor.TakeReplayed().has_value());
+  cursor.Accept(Records(10, 11));
+  EXPECT_TRUE(cursor.TakeReplayed().has_value());
+}
+
 }  // namespace
 }  // namespace quorum::client
