@@ -20,7 +20,7 @@ AppendOutcome OutcomeOf(const v1::AppendResponse& response) {
 }
 
 AppendOutcome OutcomeOf(Error error) {
-  if (ProvesRefusal(error)) return Refused{std::move(error)};
+  if (ProvesRefusal(error) && !error.earlier_unproven) return Refused{std::move(error)};
   return Unknown{std::move(error)};
 }
 

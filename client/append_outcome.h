@@ -45,7 +45,7 @@ using AppendOutcome = std::variant<Committed, Refused, Unknown>;
 // The outcome of an answer. One without an offset proves nothing.
 AppendOutcome OutcomeOf(const v1::AppendResponse& response);
 
-// The outcome of a failed append: refused when the error proves it, else unknown.
+// The outcome of a failed append: refused when the error proves it for every attempt, else unknown.
 AppendOutcome OutcomeOf(Error error);
 
 }  // namespace quorum::client

@@ -38,8 +38,9 @@ void CallFlow::Cancel() {
   cancelled_ = true;
   if (state_ == State::kSending) return CancelSend();
   core_.loop.CancelTimer(timer_);
-  Error error = attempts_ == 0 ? NotSentError("the client gave the call up") : CancelledError();
+  Error error = unproven_ ? CancelledError() : NotSentError("the client gave the call up");
   error.attempts = attempts_;
+  error.earlier_unproven = unproven_;
   Conclude(&error);
 }
 
@@ -77,13 +78,16 @@ void CallFlow::OnConnected(NodeStubs* node) {
 void CallFlow::AttemptFailed(Error error) {
   CHECK(state_ != State::kDone) << "an attempt ended twice";
   error.attempts = attempts_;
+  error.earlier_unproven = unproven_;
+  if (!ProvesRefusal(error)) unproven_ = true;
   LearnFrom(error);
   if (cancelled_) return Conclude(&error);
   const std::optional<Duration> delay = retry_->AfterFailure(error, Left());
   if (error.origin == Error::Origin::kServer) judged_ = error;
   if (!delay.has_value()) {
-    const bool judged = error.origin == Error::Origin::kNotSent && judged_.has_value();
-    return Conclude(judged ? &*judged_ : &error);
+    if (error.origin != Error::Origin::kNotSent || !judged_.has_value()) return Conclude(&error);
+    judged_->earlier_unproven = unproven_;
+    return Conclude(&*judged_);
   }
   state_ = State::kWaiting;
   if (settings_.options.on_retry) settings_.options.on_retry(RetryNotice{error, *delay});

@@ -92,6 +92,8 @@ class CallFlow : public std::enable_shared_from_this<CallFlow> {
   State state_ = State::kConnecting;
   bool cancelled_ = false;
   int attempts_ = 0;
+  // True when an attempt ended without a proof of refusal.
+  bool unproven_ = false;
   // The last answer of a server, which says more than that nothing was sent after it.
   std::optional<Error> judged_;
   // This round's nodes, and the next one to try.

@@ -28,6 +28,7 @@ namespace quorum::client {
     return node.stub->PrepareAsync##Call(context, request, queue);                         \
   }
 QUORUM_PREPARE(Append, log)
+QUORUM_PREPARE(InitProducer, log)
 QUORUM_PREPARE(ListOffsets, log)
 QUORUM_PREPARE(CreateTopic, admin)
 QUORUM_PREPARE(DeleteTopic, admin)

@@ -20,6 +20,15 @@ namespace quorum::client {
 
 class CallFlow;
 
+// What has more to end than its calls when the client ends.
+class Closable {
+ public:
+  virtual ~Closable() = default;
+
+  // Starts nothing from now on, and ends what it has. On the loop's thread; may come twice.
+  virtual void Close() = 0;
+};
+
 struct ClientCore {
   ClientCore(ClientOptions client_options, uint64_t seed, std::vector<std::string> bootstrap)
       : options(std::move(client_options)),
@@ -37,6 +46,8 @@ struct ClientCore {
 
   // The calls that have not finished, so that the client's end can cancel them.
   std::set<std::shared_ptr<CallFlow>> flows;
+  // What was made from the client and lives.
+  std::set<std::shared_ptr<Closable>> closables;
   // Set at the client's end: calls fail at once from then on, and `drained` runs after the last.
   bool closing = false;
   std::function<void()> drained;

@@ -25,8 +25,9 @@ struct ClientOptions {
   // How long a connection may take before the next node is tried.
   Duration connect_timeout = std::chrono::seconds(1);
 
-  // How long a read waits for one node before another one is asked.
-  Duration read_attempt_timeout = std::chrono::seconds(5);
+  // How long a call that may be repeated after a time-out, a read or an append of a producer, waits
+  // for one node before another one is asked.
+  Duration attempt_timeout = std::chrono::seconds(5);
 
   // How long a node that failed is tried last.
   Duration avoid_time = std::chrono::seconds(1);

@@ -56,6 +56,10 @@ struct Error {
   // "field: what is wrong with it", one per violation (BadRequest).
   std::vector<std::string> violations;
 
+  // True when an earlier attempt of the same call ended without a proof of refusal: then no later
+  // refusal proves anything about the call as a whole.
+  bool earlier_unproven = false;
+
   // How often the call was sent, this attempt included.
   int attempts = 0;
 

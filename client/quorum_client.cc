@@ -47,6 +47,9 @@ QuorumClient::~QuorumClient() {
       drained = true;
       changed.NotifyAll();
     };
+    const auto closables = std::move(core->closables);
+    core->closables.clear();
+    for (const std::shared_ptr<Closable>& closable : closables) closable->Close();
     const auto flows = core->flows;
     for (const std::shared_ptr<CallFlow>& flow : flows) flow->Cancel();
     if (flows.empty()) core->drained();

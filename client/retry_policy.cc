@@ -29,6 +29,11 @@ bool IsLostConnection(google::rpc::Code code) {
          code == google::rpc::CANCELLED;
 }
 
+// Our server does not know what became of the append.
+bool IsUnknownOutcome(v1::ErrorReason reason) {
+  return reason == v1::ERROR_REASON_COMMIT_UNKNOWN || reason == v1::ERROR_REASON_INTERNAL;
+}
+
 bool PointsAtLeader(const Error& error) {
   if (error.reason != v1::ERROR_REASON_NOT_LEADER) return false;
   const LeaderHint hint = error.leader();
@@ -42,9 +47,11 @@ bool RetryPolicy::MayRepeat(CallKind kind, const Error& error) {
     case Error::Origin::kNotSent:
       return true;
     case Error::Origin::kTransport:
-      return kind == CallKind::kRead && IsLostConnection(error.code);
+      return (kind == CallKind::kRead || kind == CallKind::kIdempotentAppend) &&
+             IsLostConnection(error.code);
     case Error::Origin::kServer:
       if (kind == CallKind::kAppend && !ProvesRefusal(error)) return false;
+      if (kind == CallKind::kIdempotentAppend && IsUnknownOutcome(error.reason)) return true;
       return IsTransient(kind, error.reason);
   }
   return false;

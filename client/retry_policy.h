@@ -6,6 +6,9 @@
 //   kChange  an administrative change: only after our server says that it did not do it.
 //   kAppend  an append without a producer id: only after a proof of refusal. Never after an unknown
 //            outcome, because the records might then be in the log twice.
+//   kIdempotentAppend
+//            an append with a producer id and a sequence: after unknown outcomes too, because the
+//            log takes it once.
 // In each kind, only errors are retried that another moment or another node can cure.
 //
 // Thread: a plain value of one call.
@@ -20,7 +23,7 @@
 
 namespace quorum::client {
 
-enum class CallKind { kRead, kChange, kAppend };
+enum class CallKind { kRead, kChange, kAppend, kIdempotentAppend };
 
 struct RetrySettings {
   // The n-th wait in a row is drawn from the upper half of [0, min(first * 2^n, max)].

@@ -45,8 +45,9 @@ class UnaryCall : public CallFlow {
  protected:
   void Send(NodeStubs& node) override {
     Duration time_max = std::max(Left(), Duration(1));
-    if (settings().kind == CallKind::kRead) {
-      time_max = std::min(time_max, core().options.read_attempt_timeout);
+    const CallKind kind = settings().kind;
+    if (kind == CallKind::kRead || kind == CallKind::kIdempotentAppend) {
+      time_max = std::min(time_max, core().options.attempt_timeout);
     }
     // The reader lies in the memory of its context's call, so it goes first.
     reader_.reset();

@@ -7,6 +7,7 @@ ExitCode ExitCodeOf(CallKind kind, const Error& error) {
   const bool ours = error.origin == Error::Origin::kServer;
   switch (kind) {
     case CallKind::kAppend:
+    case CallKind::kIdempotentAppend:
       if (!ProvesRefusal(error)) return ExitCode::kUnknown;
       return error.code == google::rpc::NOT_FOUND ? ExitCode::kNotFound : ExitCode::kRefused;
     case CallKind::kChange:

@@ -107,7 +107,7 @@ TEST(AdminReadTest, NodeThatHangs_IsLeftForAnother) {
   ClientOptions options;
   options.bootstrap = {hung.address(), node.address()};
   options.spread = false;
-  options.read_attempt_timeout = milliseconds(200);
+  options.attempt_timeout = milliseconds(200);
   const QuorumClient client(options);
   const auto result = Admin(client).DescribeCluster();
   ASSERT_TRUE(result.ok()) << result.error().ToString();

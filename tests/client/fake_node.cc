@@ -14,6 +14,10 @@ class FakeNode::Log : public v1::LogService::Service {
                       v1::AppendResponse* response) override {
     return node_.append.Run(context, *request, response);
   }
+  grpc::Status InitProducer(grpc::ServerContext* context, const v1::InitProducerRequest* request,
+                            v1::InitProducerResponse* response) override {
+    return node_.init_producer.Run(context, *request, response);
+  }
   grpc::Status Tail(grpc::ServerContext* context, const v1::TailRequest* request,
                     TailWriter writer) override {
     return node_.tail.Run(context, *request, writer);

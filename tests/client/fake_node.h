@@ -95,6 +95,7 @@ class FakeNode {
   void Kill();
 
   Script<v1::AppendRequest, v1::AppendResponse*> append;
+  Script<v1::InitProducerRequest, v1::InitProducerResponse*> init_producer;
   Script<v1::TailRequest, TailWriter> tail;
   Script<v1::ListOffsetsRequest, v1::ListOffsetsResponse*> list_offsets;
   Script<v1::CreateTopicRequest, v1::CreateTopicResponse*> create_topic;
