@@ -29,6 +29,8 @@ struct ReplicaView {
   size_t agreed = 0;
   // On the platter; absent before the birth is.
   std::optional<ElectionState> durable_election;
+  // The epoch that it was in as of the newest write that it has submitted.
+  Epoch submitted_epoch;
   // Highest values shown in this process life.
   Offset committed;
   Offset exposed;
