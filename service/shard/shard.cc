@@ -93,6 +93,8 @@ std::vector<PartitionId> Shard::Partitions() const {
 
 size_t Shard::waiter_count() const { return impl_->state.waiters.size(); }
 
+size_t Shard::gated_count() const { return impl_->state.gate.size(); }
+
 size_t Shard::unsynced_bytes() const { return impl_->state.unsynced_bytes; }
 
 }  // namespace quorum::shard

@@ -82,9 +82,12 @@ void SimCluster::MarkCreated() {
 void SimCluster::CheckEverythingSometimes() {
   queue_.After(options_.raft.election_timeout / 2, [this] {
     MarkCreated();
-    const size_t fetches = catalog_.assignments().size() * nodes_.size() * 8;
+    // A client's call, or a Fetch that is parked, and the one before it, which its sender has given
+    // up and which waits for its own deadline.
+    const size_t fetches = catalog_.assignments().size() * nodes_.size();
+    const size_t waiters_max = 2 * (workload_->calls_max() + fetches);
     for (const auto& node : nodes_) {
-      if (node->up()) node->CheckAll(workload_->calls_max() + fetches + 2 * nodes_.size());
+      if (node->up()) node->CheckAll(waiters_max);
     }
     CheckEverythingSometimes();
   });
