@@ -30,8 +30,10 @@ void RefreshNodes(ClientCore& core, const PartitionName& partition) {
       [&core](Result<v1::DescribeClusterResponse> result) {
         if (result.ok()) Learn(result.value(), &core.cache);
       });
-  std::make_shared<Refresh>(core, settings, v1::DescribeClusterRequest(), std::move(steps))
-      ->Start();
+  // Any node knows the addresses.
+  v1::DescribeClusterRequest request;
+  request.set_no_forward(true);
+  std::make_shared<Refresh>(core, settings, std::move(request), std::move(steps))->Start();
 }
 
 }  // namespace quorum::client

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "service/transport/call_options.h"
 #include "service/transport/catalog_change.h"
+#include "service/transport/describe_cluster.h"
 #include "service/transport/describe_quorum.h"
 #include "service/transport/elect_leader.h"
 #include "service/transport/partition_gather.h"
@@ -256,27 +257,10 @@ grpc::ServerUnaryReactor* AdminService::DescribeCluster(grpc::CallbackServerCont
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const std::optional<CallError> error = RefuseCall(parts_, request->cluster_id());
   if (error.has_value()) return Finish(reactor, error->ToGrpc());
-  response->set_cluster_id(parts_.self.cluster_id);
-  response->set_node_id(parts_.self.self.id.value());
-  const shard::LeaderHint hint = parts_.hints.Find(kMetadataPartition);
-  if (hint.leader.has_value()) response->set_controller_id(hint.leader->id.value());
-  if (hint.epoch > Epoch(0)) response->set_controller_epoch(hint.epoch.value());
-  for (const controller::NodeView& view : parts_.catalog.Nodes()) {
-    v1::DescribeClusterResponse::Node* node = response->add_nodes();
-    node->set_node_id(view.key.id.value());
-    node->set_directory_id(view.key.directory.ToString());
-    node->set_incarnation(view.incarnation.value());
-    for (const controller::NodeEndpoint& endpoint : view.endpoints) {
-      EncodeEndpoint(endpoint, node->add_endpoints());
-    }
-    if (view.live.has_value()) node->set_live(*view.live);
-    node->set_software_version(view.software_version);
-  }
-  response->set_lane_count(parts_.self.lane_count);
-  const controller::CatalogCounts counts = parts_.catalog.Counts();
-  response->set_topic_count(counts.topics);
-  response->set_partition_count(counts.partitions);
-  return Finish(reactor, grpc::Status::OK);
+  const MonoTime deadline = DeadlineOf(parts_, *context, std::nullopt);
+  transport::DescribeCluster(parts_, MayForward(*request), deadline, response,
+                             [reactor] { reactor->Finish(grpc::Status::OK); });
+  return reactor;
 }
 
 }  // namespace quorum::transport

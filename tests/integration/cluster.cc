@@ -123,10 +123,12 @@ testing::AssertionResult Cluster::AwaitLiveness() {
   if (auto led = AwaitLeader("__metadata", 0, &catalog); !led) return led;
   const std::vector<int32_t> running = Running();
   return Await("the controller knows who is alive", [&]() -> std::string {
+    v1::DescribeClusterRequest request;
+    request.set_no_forward(true);
     v1::DescribeClusterResponse response;
     const grpc::Status status =
-        Call(*stubs(catalog.leader).admin, &v1::AdminService::Stub::DescribeCluster,
-             v1::DescribeClusterRequest(), &response, kAttempt);
+        Call(*stubs(catalog.leader).admin, &v1::AdminService::Stub::DescribeCluster, request,
+             &response, kAttempt);
     if (!status.ok()) return MissingOf(status);
     std::vector<int32_t> live;
     for (const auto& node : response.nodes()) {

@@ -286,12 +286,27 @@ TEST_F(AdminTest, ANodeThatIsNoVoterIsNotElected) {
       HasReason(response.topics(0).partitions(0).error(), v1::ERROR_REASON_VOTER_NOT_FOUND));
 }
 
-TEST_F(AdminTest, TheClusterIsDescribed) {
-  one_.hints.Note(kMetadataPartition, {KeyOf(2), Epoch(8)});
-  one_.catalog.nodes[0].live = true;
-  grpc::ClientContext context;
-  v1::DescribeClusterResponse response;
-  ASSERT_TRUE(one_.admin().DescribeCluster(&context, {}, &response).ok());
+class DescribeClusterTest : public AdminTest {
+ protected:
+  DescribeClusterTest() {
+    one_.hints.Note(kMetadataPartition, {KeyOf(2), Epoch(8)});
+    one_.catalog.nodes[0].live = true;
+  }
+
+  v1::DescribeClusterResponse Describe(const v1::DescribeClusterRequest& request) {
+    grpc::ClientContext context;
+    context.set_deadline(gpr_time_from_millis(10'000, GPR_TIMESPAN));
+    v1::DescribeClusterResponse response;
+    const grpc::Status status = one_.admin().DescribeCluster(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+};
+
+TEST_F(DescribeClusterTest, ByTheNodeItself) {
+  v1::DescribeClusterRequest request;
+  request.set_no_forward(true);
+  const v1::DescribeClusterResponse response = Describe(request);
   EXPECT_EQ(response.cluster_id(), "c-1");
   EXPECT_EQ(response.node_id(), 1);
   EXPECT_EQ(response.controller_id(), 2);
@@ -301,6 +316,26 @@ TEST_F(AdminTest, TheClusterIsDescribed) {
   ASSERT_EQ(response.nodes_size(), 2);
   EXPECT_TRUE(response.nodes(0).live());
   EXPECT_FALSE(response.nodes(1).has_live());
+}
+
+TEST_F(DescribeClusterTest, ByTheControllerWhichKnowsWhoLives) {
+  two_.catalog.nodes[1].live = false;
+  const v1::DescribeClusterResponse response = Describe({});
+  EXPECT_EQ(response.node_id(), 2);
+  ASSERT_EQ(response.nodes_size(), 2);
+  EXPECT_TRUE(response.nodes(1).has_live());
+}
+
+TEST_F(DescribeClusterTest, OneHopOnly) {
+  two_.hints.Note(kMetadataPartition, {KeyOf(1), Epoch(9)});
+  EXPECT_EQ(Describe({}).node_id(), 2);
+}
+
+TEST_F(DescribeClusterTest, ByTheNodeItselfWhenTheControllerIsGone) {
+  two_.Stop();
+  const v1::DescribeClusterResponse response = Describe({});
+  EXPECT_EQ(response.node_id(), 1);
+  EXPECT_EQ(response.nodes_size(), 2);
 }
 
 TEST_F(AdminTest, VotersCannotBeChanged) {
