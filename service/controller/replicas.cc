@@ -82,10 +82,11 @@ void Take(ControllerState& state, PartitionId id) {
   Mailbox<Task>* mailbox = &state.mailbox;
   shard::BuryCall call;
   call.partition = id;
-  call.done = [mailbox, id](const ElectionState& election) {
+  call.done = [mailbox, id](const std::optional<ElectionState>& election) {
     PostOwn(mailbox, [id, election](ControllerState& owner) {
       owner.local.erase(id);
-      owner.tombstones[id] = election;
+      // A shard that holds no such replica knows nothing of its votes.
+      if (election.has_value()) owner.tombstones[id] = *election;
       FinishAct(owner);
     });
   };

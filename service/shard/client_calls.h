@@ -149,8 +149,9 @@ struct BirthCall {
 // Ends a replica's life on this directory; its quorum state stays. Completed when that is synced.
 struct BuryCall {
   PartitionId partition;
-  // The election state that the tombstone keeps.
-  std::function<void(ElectionState)> done;
+  // The election state that the tombstone keeps. Absent where no such replica is open: nothing is
+  // known of its votes then, and what is remembered of them stays.
+  std::function<void(std::optional<ElectionState>)> done;
 };
 
 // Notes that the catalog has been acted on below `position`: every birth and burial that it asks

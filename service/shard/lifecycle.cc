@@ -57,6 +57,11 @@ void FailWaiters(ShardState& shard, Partition& partition) {
   shard.reading.erase(partition.id);
 }
 
+// The newest write that there is, be it submitted or not.
+uint64_t LastWrite(const ShardState& shard) {
+  return shard.round_writes.empty() ? shard.round_number - 1 : shard.round_number;
+}
+
 }  // namespace
 
 void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered) {
@@ -111,7 +116,11 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
 void OnBuryCall(ShardState& shard, BuryCall call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
-    call.done(ElectionState{});
+    // It may have been buried a moment ago, by a write that is not synced yet.
+    AfterWrite(shard, LastWrite(shard),
+               DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) {
+                                   done(std::nullopt);
+                                 }});
     return;
   }
   WithdrawFromFollowerSession(shard, *partition);

@@ -78,10 +78,10 @@ void ReplicaManager::Bury(PartitionId partition) {
   world_.tracer.Note(self_.id, absl::StrCat(ToText(partition), " is buried"));
   shard::BuryCall call;
   call.partition = partition;
-  call.done = [this, partition](const ElectionState& election) {
+  call.done = [this, partition](const std::optional<ElectionState>& election) {
     open_.erase(partition);
     burying_.erase(partition);
-    tombstones_[partition] = election;
+    if (election.has_value()) tombstones_[partition] = *election;
     Act(partition);
   };
   post_(partition, call);

@@ -162,11 +162,11 @@ Awaited<bool> ShardHarness::Birth(PartitionId partition, const VoterSet& voters,
   return done;
 }
 
-Awaited<ElectionState> ShardHarness::Bury(PartitionId partition) {
-  auto done = std::make_shared<std::optional<ElectionState>>();
+Awaited<std::optional<ElectionState>> ShardHarness::Bury(PartitionId partition) {
+  auto done = std::make_shared<std::optional<std::optional<ElectionState>>>();
   BuryCall call;
   call.partition = partition;
-  call.done = [done](ElectionState election) { *done = election; };
+  call.done = [done](const std::optional<ElectionState>& election) { done->emplace(election); };
   Call(std::move(call));
   return done;
 }

@@ -100,7 +100,7 @@ class ShardHarness : public PeerTransport, public ShardObserver {
   // --- calls
   Awaited<bool> Birth(PartitionId partition, const VoterSet& voters,
                       std::optional<size_t> position = std::nullopt);
-  Awaited<ElectionState> Bury(PartitionId partition);
+  Awaited<std::optional<ElectionState>> Bury(PartitionId partition);
   Awaited<AppendResult> Append(PartitionId partition, BatchDraft draft = DraftOf(),
                                MonoTime deadline = kNever,
                                std::optional<Epoch> leader_epoch = std::nullopt);

@@ -154,8 +154,9 @@ TEST(ShardLifecycleTest, APromiseOutlivesTheReplica) {
   const auto buried = shard.Bury(kA);
   shard.Sync();
   ASSERT_TRUE(buried->has_value());
-  EXPECT_EQ((*buried)->epoch, Epoch(5));
-  EXPECT_EQ((*buried)->voted, Key(2));
+  ASSERT_TRUE((*buried)->has_value());
+  EXPECT_EQ((**buried)->epoch, Epoch(5));
+  EXPECT_EQ((**buried)->voted, Key(2));
   shard.Restart();
   EXPECT_EQ(shard.shard().Find(kA), nullptr) << "a tombstone is not opened";
   ASSERT_NE(FindRecovered(shard, kA), nullptr);
@@ -170,6 +171,25 @@ TEST(ShardLifecycleTest, APromiseOutlivesTheReplica) {
   shard.Sync();
   ASSERT_TRUE(vote->has_value());
   EXPECT_FALSE(HeaderOf(**vote, kA)->granted) << "it has voted for node 2 in that epoch";
+}
+
+// Whoever keeps tombstones would take an empty election state for a vote that was never given.
+TEST(ShardLifecycleTest, TheBurialOfAReplicaThatIsNotHereTellsNothingOfItsVotes) {
+  ShardHarness shard;
+  const auto never = shard.Bury(kB);
+  ASSERT_TRUE(never->has_value());
+  EXPECT_FALSE((*never)->has_value());
+  (void)shard.Birth(kA, VotersOf(3));
+  (void)shard.Request(2, VoteBatch{{VoteFor(kA, 5)}});
+  shard.Sync();
+  const auto first = shard.Bury(kA);
+  const auto again = shard.Bury(kA);
+  EXPECT_FALSE(again->has_value()) << "the burial is not on disk yet";
+  shard.Sync();
+  ASSERT_TRUE(first->has_value() && again->has_value());
+  ASSERT_TRUE((*first)->has_value());
+  EXPECT_EQ((**first)->voted, Key(2));
+  EXPECT_FALSE((*again)->has_value());
 }
 
 TEST(ShardLifecycleTest, AnAnswerForAnEarlierLifeOfAPartitionIsNotTakenByTheNext) {
