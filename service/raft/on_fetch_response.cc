@@ -39,7 +39,8 @@ bool IsNext(const State& state, const BatchSummary& batch, Offset end, Epoch las
          batch.epoch <= state.election.epoch;
 }
 
-void AppendBatches(State& state, const FetchedBatches& fetched, StepContext& context) {
+// False when not even the first of them can be taken.
+bool AppendBatches(State& state, const FetchedBatches& fetched, StepContext& context) {
   AppendFetchedBatches effect;
   for (const BatchSummary& batch : fetched.batches) {
     if (!IsNext(state, batch, state.log.end(), state.log.epochs().LastEpoch())) break;
@@ -53,7 +54,9 @@ void AppendBatches(State& state, const FetchedBatches& fetched, StepContext& con
     }
     ++effect.count;
   }
-  if (effect.count > 0) context.Emit(std::move(effect));
+  if (effect.count == 0) return false;
+  context.Emit(std::move(effect));
+  return true;
 }
 
 // Where this log has to be cut for the leader's answer (3.3). Each round is strictly shorter.
@@ -93,6 +96,9 @@ void NoteContact(State& state, StepContext& context) {
     follower.fetch_deadline =
         RoundUp(context.now + follower.fetch_timeout, state.config.timer_grid);
   }
+}
+
+void FetchOn(State& state, StepContext& context) {
   state.fetch.failures = 0;
   state.fetch.ask_others = false;
   state.fetch.send_at = context.now;
@@ -100,14 +106,21 @@ void NoteContact(State& state, StepContext& context) {
 
 void TakePayload(State& state, const FetchResponse& response, StepContext& context) {
   NoteContact(state, context);
+  // The next Fetch would bring again what cannot be taken now, as fast as the two nodes can.
+  bool useful = true;
   std::visit(
       Overloaded{
           [](const FetchedNothing&) {},
-          [&](const FetchedBatches& fetched) { AppendBatches(state, fetched, context); },
+          [&](const FetchedBatches& fetched) { useful = AppendBatches(state, fetched, context); },
           [&](const FetchedDivergence& diverging) { Truncate(state, diverging.point, context); },
       },
       response.payload);
   if (state.quarantine.has_value()) return;
+  if (useful) {
+    FetchOn(state, context);
+  } else {
+    BackOff(state, context);
+  }
   // A log that has just been cut may still differ from the leader's below its new end, so only an
   // answer that found it to agree says what of it is committed.
   bool agrees = !std::holds_alternative<FetchedDivergence>(response.payload);

@@ -75,7 +75,8 @@ raft::FetchResponse MakeFetchResponse(const FetchAnswerEntry& answer) {
     if (!ReadVoters(batch, &summary.voters)) break;
     fetched.batches.push_back(std::move(summary));
   }
-  if (!fetched.batches.empty()) response.payload = std::move(fetched);
+  // Batches of which not even the first is understood are not the same as nothing new.
+  if (!answer.batches.empty()) response.payload = std::move(fetched);
   return response;
 }
 

@@ -39,6 +39,17 @@ void Follow(ReplicaHarness& replica, int64_t epoch,
   replica.Follow(2, Epoch(epoch));
 }
 
+// Waits until the leader, node 2, is asked again. Whoever is asked in between knows no newer one.
+void AwaitFetch(ReplicaHarness& replica) {
+  for (;;) {
+    while (replica.Sent<FetchRequest>().empty()) replica.Advance(Ms(10));
+    const ReplicaKey asked = replica.SentTo<FetchRequest>().back();
+    if (asked == Key(2)) return;
+    replica.Forget();
+    replica.FailRequest<FetchRequest>(asked.id.value());
+  }
+}
+
 TEST(ConformanceReconciliation, C096_TheLeaderNamesItsLargestEpochAtOrBelow) {
   ReplicaHarness replica;
   replica.Voters(3);
@@ -226,7 +237,35 @@ TEST(ConformanceReconciliation, C102_NothingGoodChangesNothing) {
   replica.AnswerFetch(BatchesFrom(5, {{5, 2}}));
   EXPECT_EQ(replica.log_end(), Offset(6));
   EXPECT_THAT(replica.Effects<raft::AppendFetchedBatches>(), IsEmpty());
+  replica.Advance(replica.config().retry_backoff);
   EXPECT_EQ(LastFetch(replica).fetch_offset, Offset(6));
+}
+
+// Two nodes that disagree about a batch must not keep each other busy.
+TEST(ConformanceReconciliation, C102_AnAnswerOfWhichNothingCanBeTakenIsAskedForLessAndLessOften) {
+  const std::vector<FetchedBatches> useless = {
+      BatchesFrom(7, {{5, 1}}),  // A gap.
+      BatchesFrom(6, {{6, 1}}),  // An epoch above mine.
+      FetchedBatches{},          // Batches that cannot be read.
+  };
+  for (const FetchedBatches& batches : useless) {
+    ReplicaHarness replica;
+    Follow(replica, 5, {{1, 3}, {3, 3}});
+    int answers = 0;
+    for (const MonoTime end = replica.now() + Ms(10'000); replica.now() < end; ++answers) {
+      replica.Forget();
+      replica.AnswerFetch(batches);
+      AwaitFetch(replica);
+      ASSERT_LT(answers, 20);
+    }
+    EXPECT_GT(answers, 3);
+    EXPECT_EQ(replica.role(), raft::RoleKind::kFollower) << "the leader is heard of";
+    EXPECT_FALSE(replica.quarantined());
+    // What can be taken ends that.
+    replica.Forget();
+    replica.AnswerFetch(BatchesFrom(6, {{5, 2}}));
+    EXPECT_THAT(replica.Sent<FetchRequest>(), SizeIs(1));
+  }
 }
 
 // 8.7: observers sync as well, for each may become a voter.
