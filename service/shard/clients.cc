@@ -51,20 +51,33 @@ void FinishRead(const ReadCall& call, ReadResult result, std::vector<RecordBatch
   call.done(std::move(result));
 }
 
+// Says nothing of the replica: its state may not be on disk yet, or it is gone.
+void RefuseRead(const ReadCall& call, raft::RaftError error) {
+  ReadResult result;
+  result.error = error;
+  result.next = call.from;
+  call.done(std::move(result));
+}
+
+// What comes back counts only while the replica lives that was asked: another one of the same
+// partition has other records, and no part in what could not be read.
 void ReadFromDisk(ShardState& shard, const Partition& partition, const ReadCall& call) {
   Mailbox<MailboxItem>& mailbox = shard.mailbox;
   const storage::ReadRequest request{partition.id, call.from, partition.replica.exposed(),
                                      call.max_bytes};
   const ReadResult status = StatusOf(partition, call.from);
-  auto finish = [call, status](ShardState& owner, const storage::ReadResult& read) {
+  auto finish = [call, status, life = partition.life](ShardState& owner,
+                                                      const storage::ReadResult& read) {
+    Partition* asked = owner.Find(call.partition);
+    if (asked == nullptr || asked->life != life) {
+      RefuseRead(call, raft::RaftError::kUnknownTopicOrPartition);
+      return;
+    }
     if (read.ok()) {
       FinishRead(call, status, *read);
       return;
     }
-    Partition* damaged = owner.Find(call.partition);
-    if (damaged != nullptr) {
-      StepPartition(owner, *damaged, raft::Damaged{"the log cannot be read"});
-    }
+    StepPartition(owner, *asked, raft::Damaged{"the log cannot be read"});
     ReadResult result = status;
     result.error = raft::RaftError::kBrokerNotAvailable;
     call.done(std::move(result));
@@ -112,14 +125,6 @@ void NoteSession(const ShardState& shard, const Partition& partition,
   if (!seen.has_value() || !row->last_fetch.has_value()) return;
   row->last_fetch = std::max(*row->last_fetch, *seen);
   if (row->log_end == partition.replica.log().end()) row->last_caught_up = row->last_fetch;
-}
-
-// Says nothing of the replica: its state may not be on disk yet.
-void RefuseRead(const ReadCall& call, raft::RaftError error) {
-  ReadResult result;
-  result.error = error;
-  result.next = call.from;
-  call.done(std::move(result));
 }
 
 // Looks at the parked reads again once the replica's role is on disk; once for all of them.

@@ -18,11 +18,12 @@ namespace {
 
 Partition& AddPartition(ShardState& shard, PartitionId id, raft::RecoveredState recovered) {
   const Lane lane = LaneOf(id, shard.config.lane_count);
-  recovered.first_incarnation = ++shard.replica_lives << 32;
+  const uint64_t life = ++shard.replica_lives;
+  recovered.first_incarnation = life << 32;
   Prng prng = shard.prng.Fork(absl::StrCat("partition ", id.topic.value(), ":", id.index));
   raft::Replica replica(shard.config.self, shard.config.raft, std::move(recovered));
   Partition& partition =
-      shard.partitions.try_emplace(id, id, lane, std::move(replica), prng).first->second;
+      shard.partitions.try_emplace(id, id, lane, life, std::move(replica), prng).first->second;
   shard.seams.observer.OnReplicas(shard.partitions.size());
   return partition;
 }

@@ -60,11 +60,19 @@ using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
 
 // One replica and what the shard keeps for it.
 struct Partition {
-  Partition(PartitionId partition, Lane partition_lane, raft::Replica opened, Prng random)
-      : id(partition), lane(partition_lane), replica(std::move(opened)), prng(random) {}
+  Partition(PartitionId partition, Lane partition_lane, uint64_t replica_life,
+            raft::Replica opened, Prng random)
+      : id(partition),
+        lane(partition_lane),
+        life(replica_life),
+        replica(std::move(opened)),
+        prng(random) {}
 
   const PartitionId id;
   const Lane lane;
+  // Its place among ShardState::replica_lives: what was begun for an earlier replica of this
+  // partition is none of this one's business.
+  const uint64_t life;
   raft::Replica replica;
   Prng prng;
   // The newest writes that hold its election state and its log.

@@ -323,6 +323,32 @@ TEST(ShardReadTest, ThatFindsDamageQuarantinesThePartition) {
   EXPECT_TRUE((*shard.Describe(kA))->quarantine.has_value());
 }
 
+// A disk answers a read of a replica that was buried meanwhile, and born again.
+TEST(ShardReadTest, OfAnEarlierLifeOfThePartitionSaysNothingOfThisOne) {
+  for (const bool damaged : {false, true}) {
+    ShardConfig config;
+    config.cache_bytes_max = 0;
+    ShardHarness shard(1, config);
+    shard.Lead(kA, VotersOf(1));
+    (void)shard.Append(kA);
+    shard.Sync();
+    Prng prng(1);
+    if (damaged) ASSERT_TRUE(shard.disk().FlipBitOfLog(kA, &prng));
+    const auto read = shard.ReadFrom(kA, 0, kNever);
+    // The burial is not on disk yet, so what the disk answers is what the old replica held.
+    (void)shard.Bury(kA);
+    (void)shard.Birth(kA, VotersOf(1), 0);
+    EXPECT_FALSE(read->has_value());
+    shard.Read();
+    ASSERT_TRUE(read->has_value());
+    EXPECT_EQ((*read)->error, RaftError::kUnknownTopicOrPartition);
+    EXPECT_THAT((*read)->batches, IsEmpty());
+    EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+    shard.Sync();
+    EXPECT_TRUE(shard.Replica(kA).is_ready_leader());
+  }
+}
+
 TEST(ShardReadTest, OfAPartitionThatIsNotHereIsRefused) {
   ShardHarness shard;
   const auto read = shard.ReadFrom(kA, 7, kNever);
