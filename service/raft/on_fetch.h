@@ -19,6 +19,8 @@ void WakeFetches(const State& state, Leader& leader, StepContext& context);
 
 // The follower's side.
 void OnFetchResponse(State& state, const FetchResponded& event, StepContext& context);
+// Where this log has to be cut when its leader says that it diverges there: in [start, end].
+Offset TruncationPoint(const State& state, const OffsetAndEpoch& diverging);
 void OnFetchFailed(State& state, const Correlation& correlation, StepContext& context);
 // Sends the next Fetch when none is out and one is due.
 void SendDueFetch(State& state, StepContext& context);

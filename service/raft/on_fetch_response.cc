@@ -59,17 +59,9 @@ bool AppendBatches(State& state, const FetchedBatches& fetched, StepContext& con
   return true;
 }
 
-// Where this log has to be cut for the leader's answer (3.3). Each round is strictly shorter.
-Offset TruncationPoint(const State& state, const OffsetAndEpoch& diverging) {
-  if (diverging.epoch == Epoch(0)) return std::min(state.log.end(), diverging.offset);
-  const OffsetAndEpoch own =
-      state.log.epochs().EndOf(diverging.epoch, state.log.start(), state.log.end());
-  return own.epoch == diverging.epoch ? std::min(own.offset, diverging.offset) : own.offset;
-}
-
 void Truncate(State& state, const OffsetAndEpoch& diverging, StepContext& context) {
   const Offset committed = state.committed.value_or(Offset(0));
-  const Offset end = std::max(TruncationPoint(state, diverging), state.log.start());
+  const Offset end = TruncationPoint(state, diverging);
   const bool below = diverging.offset < committed || end < committed;
   if (below && !Planted(Plant::kM10)) {
     Quarantine(state, "the leader asks for a truncation below the high watermark", context);
@@ -190,6 +182,16 @@ FetchRequest MakeFetch(const State& state) {
 }
 
 }  // namespace
+
+// Each round is strictly shorter (3.3).
+Offset TruncationPoint(const State& state, const OffsetAndEpoch& diverging) {
+  const Offset start = state.log.start();
+  const Offset end = state.log.end();
+  if (diverging.epoch == Epoch(0)) return std::max(std::min(end, diverging.offset), start);
+  const OffsetAndEpoch own = state.log.epochs().EndOf(diverging.epoch, start, end);
+  const bool shared = own.epoch == diverging.epoch;
+  return std::max(shared ? std::min(own.offset, diverging.offset) : own.offset, start);
+}
 
 void OnFetchResponse(State& state, const FetchResponded& event, StepContext& context) {
   if (!TakeOutstanding(state, event.correlation)) return;

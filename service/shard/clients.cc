@@ -77,9 +77,10 @@ void ReadFromDisk(ShardState& shard, const Partition& partition, const ReadCall&
       FinishRead(call, status, *read);
       return;
     }
-    StepPartition(owner, *asked, raft::Damaged{"the log cannot be read"});
+    NoteFailedRead(owner, *asked, read.status());
     ReadResult result = status;
-    result.error = raft::RaftError::kBrokerNotAvailable;
+    const bool busy = absl::IsResourceExhausted(read.status());
+    result.error = busy ? raft::RaftError::kThrottled : raft::RaftError::kBrokerNotAvailable;
     call.done(std::move(result));
   };
   shard.seams.reader.Read(request, [&mailbox, finish](storage::ReadResult read) {

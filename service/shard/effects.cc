@@ -81,8 +81,12 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendFetchedBat
   }
 }
 
-void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effect) {
-  if (!shard.cache.TruncateTo(partition.id, effect.end)) {
+void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effect,
+           const StepInput& input) {
+  const bool at_border =
+      effect.end <= partition.replica.log().start() || input.border == effect.end ||
+      shard.cache.HasBorder(partition.id, effect.end).value_or(false);
+  if (!at_border || !shard.cache.TruncateTo(partition.id, effect.end)) {
     partition.cut_inside_batch = true;
     return;
   }
@@ -185,7 +189,7 @@ void CarryOut(ShardState& shard, Partition& partition, const raft::Effect& effec
           [&](const raft::AppendClientBatch& e) { Carry(shard, partition, e, input); },
           [&](const raft::AppendControlBatch& e) { Carry(shard, partition, e); },
           [&](const raft::AppendFetchedBatches& e) { Carry(shard, partition, e, input); },
-          [&](const raft::TruncateTo& e) { Carry(shard, partition, e); },
+          [&](const raft::TruncateTo& e) { Carry(shard, partition, e, input); },
           [&](const raft::Send& e) { Carry(shard, partition, e); },
           [&](const raft::ReplyVote& e) {
             Resolve(shard, partition, e.token, e.response.header, e.response.granted);
@@ -238,6 +242,11 @@ void StartPartition(ShardState& shard, Partition& partition) {
   raft::StepContext context{shard.now, partition.prng, shard.round_number, effects};
   partition.replica.Start(context);
   for (const raft::Effect& effect : effects) CarryOut(shard, partition, effect, {});
+}
+
+void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status& status) {
+  if (absl::IsResourceExhausted(status) || absl::IsCancelled(status)) return;
+  StepPartition(shard, partition, raft::Damaged{"the log cannot be read"});
 }
 
 void AfterWrite(ShardState& shard, uint64_t number, DurableGate::Item item) {

@@ -336,7 +336,7 @@ void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Re
       answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
     } else if (!result.ok()) {
       answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
-      StepPartition(owner, *partition, raft::Damaged{"the log cannot be read"});
+      NoteFailedRead(owner, *partition, result.status());
     } else {
       answer.entry.batches = *result;
     }

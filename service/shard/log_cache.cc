@@ -31,6 +31,18 @@ void LogCache::Append(PartitionId partition, const RecordBatch& batch) {
   Evict();
 }
 
+std::optional<bool> LogCache::HasBorder(PartitionId partition, Offset end) const {
+  const auto found = tails_.find(partition);
+  if (found == tails_.end()) return std::nullopt;
+  const std::deque<Cached>& batches = found->second.batches;
+  if (batches.empty() || end < batches.front().batch.base_offset()) return std::nullopt;
+  if (end > batches.back().batch.next_offset()) return std::nullopt;
+  const auto first = std::partition_point(
+      batches.begin(), batches.end(),
+      [end](const Cached& cached) { return cached.batch.base_offset() < end; });
+  return first == batches.begin() || std::prev(first)->batch.next_offset() == end;
+}
+
 bool LogCache::TruncateTo(PartitionId partition, Offset end) {
   const auto found = tails_.find(partition);
   if (found == tails_.end()) return true;

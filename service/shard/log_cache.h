@@ -33,6 +33,8 @@ class LogCache {
   void Append(PartitionId partition, const RecordBatch& batch);
   // Drops the batches at or above `end`. False, and nothing is dropped, when it lies inside of one.
   [[nodiscard]] bool TruncateTo(PartitionId partition, Offset end);
+  // Whether a batch ends at `end`. Empty when the cache does not hold what lies around it.
+  std::optional<bool> HasBorder(PartitionId partition, Offset end) const;
   // Everything below `durable_end` may be evicted from now on.
   void SetDurable(PartitionId partition, Offset durable_end);
   // Forgets the partition.

@@ -9,6 +9,7 @@
 
 #include "service/base/control_record.h"
 #include "service/base/overloaded.h"
+#include "service/raft/on_fetch.h"
 #include "service/shard/shard_state.h"
 
 namespace quorum::shard {
@@ -80,6 +81,40 @@ raft::FetchResponse MakeFetchResponse(const FetchAnswerEntry& answer) {
   return response;
 }
 
+void StepAnswer(ShardState& shard, Partition& partition, const FollowerSession::Delivery& delivery,
+                std::optional<Offset> border = std::nullopt) {
+  StepInput input;
+  input.fetched = &delivery.answer->batches;
+  input.border = border;
+  StepPartition(shard, partition,
+                raft::FetchResponded{delivery.correlation, MakeFetchResponse(*delivery.answer)},
+                input);
+}
+
+// The log is cut between batches only, for what is left of one would come back whole at the next
+// start. Where the cache cannot tell whether a batch ends at `cut`, the disk is asked before the
+// replica hears of it. Meanwhile its Fetch is out, so its log stays as it is.
+void AskForBorder(ShardState& shard, const Partition& partition, Offset cut,
+                  const FollowerSession::Delivery& delivery) {
+  auto finish = [delivery, cut, life = partition.life](ShardState& owner,
+                                                       const storage::ReadResult& read) {
+    Partition* asked = owner.Find(delivery.partition);
+    if (asked == nullptr || asked->life != life) return;
+    if (read.ok()) {
+      const bool border = !read->empty() && read->back().next_offset() == cut;
+      StepAnswer(owner, *asked, delivery, border ? std::optional<Offset>(cut) : std::nullopt);
+      return;
+    }
+    NoteFailedRead(owner, *asked, read.status());
+    StepPartition(owner, *asked, raft::PeerFailed{delivery.correlation});
+  };
+  const storage::ReadRequest request{delivery.partition, cut + -1, cut, 0};
+  Mailbox<MailboxItem>& mailbox = shard.mailbox;
+  shard.seams.reader.Read(request, [&mailbox, finish](storage::ReadResult read) {
+    mailbox.PostOwn(Task([finish, read](ShardState& owner) { finish(owner, read); }));
+  });
+}
+
 void Deliver(ShardState& shard, const FollowerSession::Delivery& delivery) {
   Partition* partition = shard.Find(delivery.partition);
   if (partition == nullptr) return;
@@ -87,11 +122,17 @@ void Deliver(ShardState& shard, const FollowerSession::Delivery& delivery) {
     StepPartition(shard, *partition, raft::PeerFailed{delivery.correlation});
     return;
   }
-  StepInput input;
-  input.fetched = &delivery.answer->batches;
-  StepPartition(shard, *partition,
-                raft::FetchResponded{delivery.correlation, MakeFetchResponse(*delivery.answer)},
-                input);
+  if (delivery.answer->diverging.has_value()) {
+    const raft::LogShape& log = partition->replica.log();
+    const Offset cut =
+        raft::TruncationPoint(partition->replica.state(), *delivery.answer->diverging);
+    const bool inner = cut > log.start() && cut < log.end();
+    if (inner && !shard.cache.HasBorder(partition->id, cut).has_value()) {
+      AskForBorder(shard, *partition, cut, delivery);
+      return;
+    }
+  }
+  StepAnswer(shard, *partition, delivery);
 }
 
 void OnFetchAnswer(ShardState& shard, const LinkKey& link, const SessionRequestPlace& place,

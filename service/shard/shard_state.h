@@ -25,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "service/base/ids.h"
 #include "service/base/mailbox.h"
 #include "service/base/prng.h"
@@ -84,7 +85,7 @@ struct Partition {
   // The lower bound of the watermark that was last written, and when the next may be.
   Offset noted_bound;
   MonoTime note_bound_at;
-  // The step that is carried out asked for a cut that no batch ends at.
+  // The step that is carried out asked for a cut where no batch is known to end.
   bool cut_inside_batch = false;
   // The node whose session names this replica's Fetch.
   std::optional<ReplicaKey> fetch_peer;
@@ -221,12 +222,16 @@ struct ShardState {
 struct StepInput {
   const BatchDraft* draft = nullptr;
   const std::vector<RecordBatch>* fetched = nullptr;
+  // A batch of the log is known to end there, where the cache does not tell.
+  std::optional<Offset> border;
 };
 // Steps the replica and carries out what it asks for.
 void StepPartition(ShardState& shard, Partition& partition, const raft::Event& event,
                    const StepInput& input = {});
 // Starts the replica, once.
 void StartPartition(ShardState& shard, Partition& partition);
+// A read of the log has failed: damage quarantines the replica, a disk that is busy does not.
+void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status& status);
 // Runs `action` once write `number` is synced: now, if it is already.
 void AfterWrite(ShardState& shard, uint64_t number, DurableGate::Item item);
 // A write number is synced.

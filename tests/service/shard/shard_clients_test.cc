@@ -323,6 +323,24 @@ TEST(ShardReadTest, ThatFindsDamageQuarantinesThePartition) {
   EXPECT_TRUE((*shard.Describe(kA))->quarantine.has_value());
 }
 
+TEST(ShardReadTest, ThatTheDiskIsTooBusyForIsToBeTriedAgain) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  shard.FailReads(absl::ResourceExhaustedError("busy"));
+  const auto read = shard.ReadFrom(kA, 0, kNever);
+  ASSERT_TRUE(read->has_value());
+  EXPECT_EQ((*read)->error, RaftError::kThrottled);
+  (void)shard.Request(3, FetchOnce({FetchAt(kA, 1, 0, 0)}));
+  EXPECT_FALSE(shard.Replica(kA).quarantine().has_value()) << "nothing is damaged";
+  shard.FailReads(absl::OkStatus());
+  const auto again = shard.ReadFrom(kA, 0, kNever);
+  shard.Read();
+  ASSERT_TRUE(again->has_value());
+  EXPECT_THAT((*again)->batches, SizeIs(1));
+}
+
 // A disk answers a read of a replica that was buried meanwhile, and born again.
 TEST(ShardReadTest, OfAnEarlierLifeOfThePartitionSaysNothingOfThisOne) {
   for (const bool damaged : {false, true}) {

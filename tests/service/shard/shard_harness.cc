@@ -41,7 +41,7 @@ ShardHarness::~ShardHarness() = default;
 void ShardHarness::Start() {
   CHECK(!disk_.Recover({config_.cluster_id, config_.self.id}, &recovered_).has_value());
   config_.incarnation = recovered_.node.incarnation;
-  shard_ = std::make_unique<Shard>(config_, ShardSeams{clock_, disk_, disk_, *this, *this}, [] {});
+  shard_ = std::make_unique<Shard>(config_, ShardSeams{clock_, disk_, *this, *this, *this}, [] {});
   shard_->Open(recovered_.replicas);
 }
 
@@ -81,6 +81,15 @@ void ShardHarness::Read() {
   while (disk_.HasPendingReads()) {
     disk_.CompleteReads(SIZE_MAX);
     Run();
+  }
+}
+
+void ShardHarness::Read(const storage::ReadRequest& request,
+                        std::function<void(storage::ReadResult)> done) {
+  if (read_failure_.ok()) {
+    disk_.Read(request, std::move(done));
+  } else {
+    done(read_failure_);
   }
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "service/base/ids.h"
 #include "service/base/time.h"
 #include "service/base/voter_set.h"
@@ -31,6 +33,7 @@
 #include "service/shard/peer_transport.h"
 #include "service/shard/shard.h"
 #include "service/shard/shard_config.h"
+#include "storage/api/log_reader.h"
 #include "storage/memory/memory_disk.h"
 #include "tests/service/shard/shard_fixtures.h"
 
@@ -53,7 +56,7 @@ struct SentRequest {
 template <typename Value>
 using Awaited = std::shared_ptr<std::optional<Value>>;
 
-class ShardHarness : public PeerTransport, public ShardObserver {
+class ShardHarness : public PeerTransport, public ShardObserver, public storage::LogReader {
  public:
   explicit ShardHarness(int32_t node = 1, ShardConfig config = {});
   ~ShardHarness() override;
@@ -67,6 +70,8 @@ class ShardHarness : public PeerTransport, public ShardObserver {
   void Sync();
   // Answers every read.
   void Read();
+  // Fails the reads to come with `status`; OK ends that.
+  void FailReads(absl::Status status) { read_failure_ = std::move(status); }
   // kill -9 and a new process life on what the crash left.
   void Restart(const storage::CrashOutcome& outcome = {});
 
@@ -89,6 +94,10 @@ class ShardHarness : public PeerTransport, public ShardObserver {
   void Fail(SentRequest* request);
   // Grants all votes and pre-votes that have left, and runs on.
   void GrantVotes(bool pre_votes_too = true);
+
+  // --- the shard's reads
+  void Read(const storage::ReadRequest& request,
+            std::function<void(storage::ReadResult)> done) override;
 
   // --- peers' requests
   Envelope From(int32_t node, uint64_t incarnation = 1) const;
@@ -143,6 +152,7 @@ class ShardHarness : public PeerTransport, public ShardObserver {
   std::unique_ptr<Shard> shard_;
   std::vector<SentRequest> sent_;
   MonoTime next_round_ = At(0);
+  absl::Status read_failure_;
   int votes_left_ = 0;
   int messages_left_ = 0;
 };

@@ -1,0 +1,145 @@
+// What a replica does with what its leader sends: batches, and where their logs part.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tests/service/shard/shard_harness.h"
+
+namespace quorum::shard {
+namespace {
+
+using raft::RoleKind;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const PartitionId kA = Id(10);
+
+ShardConfig Uncached() {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  return config;
+}
+
+// Follows node 2 in epoch 1 and holds `sizes` records in one batch each, all synced. The Fetch at
+// their end is the only request in sent().
+void FollowWith(ShardHarness& shard, const std::vector<uint32_t>& sizes) {
+  shard.Follow({kA});
+  std::vector<RecordBatch> batches;
+  int64_t end = 0;
+  for (const uint32_t size : sizes) {
+    batches.push_back(BatchAt(kA, end, 1, size));
+    end += size;
+  }
+  SentRequest fetch = std::move(shard.sent().at(0));
+  shard.Forget();
+  shard.Answer(&fetch, SessionAnswer(fetch, 1, {Fetched(kA, 2, 1, batches, 0)}));
+  shard.Sync();
+  ASSERT_THAT(shard.sent(), SizeIs(1));
+  ASSERT_EQ(shard.sent()[0].As<FetchBatch>()->entries.at(0).fetch_offset, Offset(end));
+}
+
+// The leader says that its log parts from this one at `offset`.
+void Diverge(ShardHarness& shard, int64_t offset) {
+  SentRequest fetch = std::move(shard.sent().at(0));
+  shard.Forget();
+  FetchAnswerEntry entry = Fetched(kA, 2, 1);
+  entry.diverging = OffsetAndEpoch{Offset(offset), Epoch(1)};
+  shard.Answer(&fetch, SessionAnswer(fetch, 2, {entry}));
+}
+
+TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
+  ShardHarness shard;
+  shard.Follow({kA});
+  BatchDraft draft;
+  draft.record_count = 1;
+  draft.control = true;
+  draft.records = std::string("\x62\x02\x08\x01", 4);  // A control record of no kind.
+  const RecordBatch odd = RecordBatch::Seal(kA, Offset(0), Epoch(1), draft);
+  for (uint64_t answer = 1; answer <= 3; ++answer) {
+    SentRequest fetch = std::move(shard.sent().at(0));
+    shard.Forget();
+    shard.Answer(&fetch, SessionAnswer(fetch, answer, {Fetched(kA, 2, 1, {odd}, 0)}));
+    EXPECT_THAT(shard.sent(), IsEmpty());
+    EXPECT_EQ(shard.Replica(kA).log().end(), Offset(0));
+    // Somebody else is asked in between.
+    while (shard.SentOf<FetchBatch>(Key(2)).empty()) {
+      shard.Advance(Ms(10));
+      for (SentRequest* other : shard.SentOf<FetchBatch>(Key(3))) {
+        if (other->done != nullptr) shard.Fail(other);
+      }
+    }
+    std::vector<SentRequest> sent = std::move(shard.sent());
+    shard.Forget();
+    for (SentRequest& request : sent) {
+      if (request.to() == Key(2)) shard.sent().push_back(std::move(request));
+    }
+  }
+  EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+}
+
+TEST(ShardFollowingTest, ACutBetweenBatchesIsMadeOnceTheDiskHasShownTheBorder) {
+  ShardHarness shard(1, Uncached());
+  FollowWith(shard, {2, 3});
+  Diverge(shard, 2);
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5)) << "nothing is cut before the border is seen";
+  shard.Read();
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(2));
+  EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+  shard.Sync();
+  ASSERT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1));
+  EXPECT_EQ(shard.SentOf<FetchBatch>(Key(2))[0]->As<FetchBatch>()->entries.at(0).fetch_offset,
+            Offset(2));
+}
+
+TEST(ShardFollowingTest, ACutBetweenCachedBatchesNeedsNoDisk) {
+  ShardHarness shard;
+  FollowWith(shard, {2, 3});
+  Diverge(shard, 2);
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(2));
+  EXPECT_FALSE(shard.disk().HasPendingReads());
+}
+
+// What is left of a cut batch would come back whole at the next start.
+TEST(ShardFollowingTest, ACutInsideABatchQuarantinesWhereverTheBatchIs) {
+  for (const bool cached : {true, false}) {
+    ShardHarness shard(1, cached ? ShardConfig() : Uncached());
+    FollowWith(shard, {2, 3});
+    Diverge(shard, 4);
+    shard.Read();
+    EXPECT_TRUE(shard.Replica(kA).quarantine().has_value()) << cached;
+    shard.Sync();
+    EXPECT_THAT(shard.SentOf<FetchBatch>(), IsEmpty());
+    shard.Restart();
+    EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5)) << "the disk was left as it was";
+  }
+}
+
+TEST(ShardFollowingTest, ACutIsForgottenWhenTheRoleChangesBeforeTheDiskAnswers) {
+  for (const int64_t offset : {2, 4}) {
+    ShardHarness shard(1, Uncached());
+    FollowWith(shard, {2, 3});
+    Diverge(shard, offset);
+    (void)shard.Request(3, BeginBatch{{BeginEntry{kA, Epoch(2)}}});
+    shard.Read();
+    EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5));
+    EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+  }
+}
+
+TEST(ShardFollowingTest, ADiskThatIsTooBusyForTheBorderIsAskedAgain) {
+  ShardHarness shard(1, Uncached());
+  FollowWith(shard, {2, 3});
+  shard.FailReads(absl::ResourceExhaustedError("busy"));
+  Diverge(shard, 2);
+  EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5));
+  shard.Advance(Ms(100));
+  EXPECT_FALSE(shard.SentOf<FetchBatch>().empty());
+}
+
+}  // namespace
+}  // namespace quorum::shard
