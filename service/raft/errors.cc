@@ -24,6 +24,8 @@ const char* Name(RaftError error) {
       return "INVALID_VOTER_KEY";
     case RaftError::kThrottled:
       return "THROTTLED";
+    case RaftError::kRequestTimedOut:
+      return "REQUEST_TIMED_OUT";
   }
   return "INVALID";
 }

@@ -29,6 +29,8 @@ enum class RaftError {
   kInvalidVoterKey,
   // A bound is reached; nothing was done, try later.
   kThrottled,
+  // The request's time was over before anything was done. Never sent by a replica to a peer.
+  kRequestTimedOut,
 };
 
 const char* Name(RaftError error);

@@ -20,6 +20,7 @@ ResponseAction ActOnError(State& state, RaftError error, StepContext& context) {
     case RaftError::kUnknownLeaderEpoch:
     case RaftError::kInvalidVoterKey:
     case RaftError::kThrottled:
+    case RaftError::kRequestTimedOut:
       return ResponseAction::kBackOff;
   }
   return ResponseAction::kBackOff;

@@ -15,7 +15,7 @@
 
 namespace quorum::server {
 
-inline constexpr std::array<raft::RaftError, 9> kRefusals = {
+inline constexpr std::array<raft::RaftError, 10> kRefusals = {
     raft::RaftError::kUnknownTopicOrPartition,
     raft::RaftError::kNotLeaderOrFollower,
     raft::RaftError::kBrokerNotAvailable,
@@ -25,6 +25,7 @@ inline constexpr std::array<raft::RaftError, 9> kRefusals = {
     raft::RaftError::kUnknownLeaderEpoch,
     raft::RaftError::kInvalidVoterKey,
     raft::RaftError::kThrottled,
+    raft::RaftError::kRequestTimedOut,
 };
 
 inline constexpr std::array<raft::RoleKind, 6> kRoles = {

@@ -49,7 +49,8 @@ struct AppendResult {
   LeaderHint hint;
 };
 
-// Appends the draft as one batch. Answered after commit; kUnknown when `deadline` passes first.
+// Appends the draft as one batch. Answered after commit; kUnknown when `deadline` passes first. One
+// whose deadline has passed before its turn came is refused with kRequestTimedOut.
 struct AppendCall {
   PartitionId partition;
   BatchDraft draft;

@@ -37,7 +37,8 @@ ReadResult StatusOf(const Partition& partition, Offset next) {
 
 bool HasNews(const Partition& partition, const ReadCall& call) {
   if (call.seen_epoch != partition.replica.election().epoch) return true;
-  return call.seen_high_watermark.value_or(Offset(0)) < partition.replica.exposed();
+  if (!call.seen_high_watermark.has_value()) return true;
+  return *call.seen_high_watermark < partition.replica.exposed();
 }
 
 // Only what is below `exposed` may be shown; a batch that reaches beyond it is left out, which
@@ -146,6 +147,12 @@ void OnAppendCall(ShardState& shard, AppendCall call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
     call.done(Refused(raft::RaftError::kUnknownTopicOrPartition));
+    return;
+  }
+  // Whoever waited for it has gone, and will hear "unknown" of what nobody needs to write.
+  if (call.deadline <= shard.now) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kRequestTimedOut);
+    call.done(Refused(raft::RaftError::kRequestTimedOut));
     return;
   }
   if (shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {

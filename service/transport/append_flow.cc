@@ -63,6 +63,7 @@ AttemptResult ResultOf(const shard::AppendResult& result) {
     case raft::RaftError::kUnknownLeaderEpoch:
     case raft::RaftError::kInvalidVoterKey:
     case raft::RaftError::kThrottled:
+    case raft::RaftError::kRequestTimedOut:
       return AttemptResult::kRefused;
   }
   return AttemptResult::kUnknown;
@@ -81,6 +82,9 @@ CallError RefusalOf(const ClientParts& parts, const shard::AppendResult& result)
     }
     case raft::RaftError::kThrottled:
       return Throttled("too many appends wait for this partition");
+    case raft::RaftError::kRequestTimedOut:
+      return CallError(v1::ERROR_REASON_REQUEST_TIMED_OUT,
+                       "its time was over before it reached the log: this attempt is not in it");
     case raft::RaftError::kInvalidRequest:
       return CallError(v1::ERROR_REASON_INVALID_REQUEST, "the log cannot take these records");
     case raft::RaftError::kUnknownTopicOrPartition:

@@ -19,6 +19,7 @@ constexpr std::pair<RaftError, v1::ErrorCode> kRaftErrors[] = {
     {RaftError::kUnknownLeaderEpoch, v1::ERROR_CODE_UNKNOWN_LEADER_EPOCH},
     {RaftError::kInvalidVoterKey, v1::ERROR_CODE_INVALID_VOTER_KEY},
     {RaftError::kThrottled, v1::ERROR_CODE_THROTTLING_QUOTA_EXCEEDED},
+    {RaftError::kRequestTimedOut, v1::ERROR_CODE_REQUEST_TIMED_OUT},
 };
 
 constexpr std::pair<SessionError, v1::ErrorCode> kSessionErrors[] = {

@@ -119,6 +119,18 @@ TEST(ShardAppendTest, ThatIsNotCommittedInTimeIsUnknownForEver) {
   EXPECT_EQ((*result)->outcome, Outcome::kUnknown);
 }
 
+TEST(ShardAppendTest, ThatComesTooLateIsNotInTheLog) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto result = shard.Append(kA, DraftOf(), shard.now());
+  ASSERT_TRUE(result->has_value());
+  EXPECT_EQ((*result)->outcome, Outcome::kRefused);
+  EXPECT_EQ((*result)->error, RaftError::kRequestTimedOut);
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(2));
+  EXPECT_FALSE(shard.Append(kA, DraftOf(), shard.now() + Ms(1))->has_value()) << "taken";
+}
+
 TEST(ShardAppendTest, OfALeaderThatLosesItsEpochIsUnknownOnceThatIsSynced) {
   ShardHarness shard;
   shard.Lead(kA, VotersOf(3));
@@ -216,6 +228,16 @@ TEST(ShardReadTest, TellsNewsAtOnce) {
   ASSERT_TRUE(waiting->has_value());
   EXPECT_THAT((*waiting)->batches, IsEmpty());
   EXPECT_EQ((*waiting)->exposed, Offset(3));
+}
+
+TEST(ShardReadTest, WhoWasToldNoWatermarkIsToldAtOnceThatThereIsNone) {
+  ShardHarness shard;
+  (void)shard.Birth(kA, VotersOf(3));
+  shard.Sync();
+  const auto read = shard.ReadFrom(kA, 0, kNever, std::nullopt, 0);
+  ASSERT_TRUE(read->has_value());
+  EXPECT_EQ((*read)->exposed, Offset(0));
+  EXPECT_FALSE(shard.ReadFrom(kA, 0, kNever, 0, 0)->has_value()) << "that one knows";
 }
 
 TEST(ShardReadTest, TellsAChangeOfLeaderOnceThatIsSynced) {

@@ -274,6 +274,17 @@ TEST_F(AppendTest, ARefusalOfTheLeaderComesBackAsItIs) {
   ExpectRefused(status, v1::ERROR_REASON_THROTTLED);
 }
 
+TEST_F(AppendTest, AnAppendThatComesTooLateToTheLogIsRefused) {
+  LeadAtTwo([](const shard::AppendCall& call) {
+    shard::AppendResult result = NotLeaderResult(2);
+    result.error = raft::RaftError::kRequestTimedOut;
+    call.done(result);
+  });
+  const grpc::Status status = Append(Request());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  ExpectRefused(status, v1::ERROR_REASON_REQUEST_TIMED_OUT);
+}
+
 TEST_F(AppendTest, ALostConnectionIsUnknownAndNothingIsRepeated) {
   std::atomic<int> appends{0};
   Latch arrived;
