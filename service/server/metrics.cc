@@ -130,7 +130,7 @@ void AddState(const NodeStats& stats, Page* page) {
   page->Gauge("quorum_quarantined_replicas", "Replicas that neither vote nor serve.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.quarantined; }));
-  page->Gauge("quorum_unsynced_bytes", "Appended bytes whose sync is still out.");
+  page->Gauge("quorum_unsynced_bytes", "Bytes of records whose sync is still out.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.unsynced_bytes; }));
   page->Gauge("quorum_waiting_calls", "Appends and fetches that wait for an answer.");

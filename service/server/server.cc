@@ -183,6 +183,7 @@ void Server::Node::MakeShards() {
   shard_config.seed = config.seed;
   shard_config.cache_bytes_max = config.cache_bytes_max;
   shard_config.unsynced_bytes_max = config.unsynced_bytes_max;
+  shard_config.fetched_unsynced_bytes_max = config.unsynced_bytes_max;
   shard_config.fetch_bytes_max = config.fetch_bytes_max;
   NodeObserver::Outputs outputs;
   outputs.topic_name = [this](TopicId id) { return TopicName(controller.get(), id); };

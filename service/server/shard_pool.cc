@@ -73,6 +73,7 @@ ShardPool::ShardPool(const shard::ShardConfig& config, size_t count, const Parts
   shard::ShardConfig part = config;
   part.cache_bytes_max = config.cache_bytes_max / count;
   part.unsynced_bytes_max = config.unsynced_bytes_max / count;
+  part.fetched_unsynced_bytes_max = config.fetched_unsynced_bytes_max / count;
   for (size_t i = 0; i < count; ++i) {
     part.seed = seeds.Fork(absl::StrCat("shard ", i)).Next();
     runners_.push_back(std::make_unique<Runner>(part, parts_));

@@ -19,18 +19,28 @@ void AddWrite(ShardState& shard, storage::Write write) {
   shard.round_writes.writes.push_back(std::move(write));
 }
 
-void TouchLog(ShardState& shard, Partition& partition, size_t bytes) {
+void TouchLog(ShardState& shard, Partition& partition) {
   partition.log_write = shard.round_number;
   shard.round_in_flight.partitions.insert(partition.id);
-  shard.round_in_flight.bytes += bytes;
-  shard.unsynced_bytes += bytes;
 }
 
 void AddBatch(ShardState& shard, Partition& partition, const RecordBatch& batch) {
   partition.last_timestamp_ms = std::max(partition.last_timestamp_ms, batch.max_timestamp_ms());
   shard.cache.Append(partition.id, batch);
   AddWrite(shard, storage::AppendBatch{partition.id, batch});
-  TouchLog(shard, partition, batch.size());
+  TouchLog(shard, partition);
+}
+
+void AppendHere(ShardState& shard, Partition& partition, const RecordBatch& batch) {
+  AddBatch(shard, partition, batch);
+  shard.round_in_flight.appended_bytes += batch.size();
+  shard.unsynced_bytes += batch.size();
+}
+
+void AppendFetched(ShardState& shard, Partition& partition, const RecordBatch& batch) {
+  AddBatch(shard, partition, batch);
+  shard.round_in_flight.fetched_bytes += batch.size();
+  shard.fetched_unsynced_bytes += batch.size();
 }
 
 int64_t NextTimestamp(const ShardState& shard, const Partition& partition) {
@@ -48,8 +58,8 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendClientBatc
   CHECK(input.draft != nullptr);
   BatchDraft draft = *input.draft;
   draft.max_timestamp_ms = std::max(draft.max_timestamp_ms, NextTimestamp(shard, partition));
-  AddBatch(shard, partition,
-           RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
+  AppendHere(shard, partition,
+             RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
   if (effect.starts_epoch) {
     AddWrite(shard, storage::PutLeaderEpoch{partition.id, effect.epoch, effect.base_offset});
   }
@@ -58,8 +68,8 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendClientBatc
 
 void Carry(ShardState& shard, Partition& partition, const raft::AppendControlBatch& effect) {
   const BatchDraft draft = EncodeControlBatch(effect.records, NextTimestamp(shard, partition));
-  AddBatch(shard, partition,
-           RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
+  AppendHere(shard, partition,
+             RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
   if (effect.starts_epoch) {
     AddWrite(shard, storage::PutLeaderEpoch{partition.id, effect.epoch, effect.base_offset});
   }
@@ -72,7 +82,9 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendFetchedBat
            const StepInput& input) {
   CHECK(input.fetched != nullptr);
   CHECK_LE(effect.count, input.fetched->size());
-  for (size_t i = 0; i < effect.count; ++i) AddBatch(shard, partition, (*input.fetched)[i]);
+  for (size_t i = 0; i < effect.count; ++i) {
+    AppendFetched(shard, partition, (*input.fetched)[i]);
+  }
   for (const auto& [epoch, start] : effect.epoch_starts) {
     AddWrite(shard, storage::PutLeaderEpoch{partition.id, epoch, start});
   }
@@ -91,7 +103,7 @@ void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effe
     return;
   }
   AddWrite(shard, storage::TruncateLog{partition.id, effect.end});
-  TouchLog(shard, partition, 0);
+  TouchLog(shard, partition);
 }
 
 // Lets `action` run behind the quorum gate, for the replica's role incarnation.
@@ -264,7 +276,8 @@ void OnWriteDurable(ShardState& shard, uint64_t number) {
   while (!shard.writes_in_flight.empty() && shard.writes_in_flight.front().number <= number) {
     ShardState::WriteInFlight& write = shard.writes_in_flight.front();
     touched.merge(write.partitions);
-    shard.unsynced_bytes -= write.bytes;
+    shard.unsynced_bytes -= write.appended_bytes;
+    shard.fetched_unsynced_bytes -= write.fetched_bytes;
     shard.writes_in_flight.pop_front();
   }
   for (const PartitionId& id : touched) {

@@ -1,5 +1,6 @@
 // This node's own requests go out, and their answers come back to the replicas that asked.
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -144,9 +145,16 @@ void OnFetchAnswer(ShardState& shard, const LinkKey& link, const SessionRequestP
   for (const FollowerSession::Delivery& delivery : deliveries) Deliver(shard, delivery);
 }
 
+// How many bytes of records the next Fetch may ask for. With none left it still brings one batch.
+size_t FetchBytes(const ShardState& shard) {
+  const size_t unsynced =
+      std::min(shard.fetched_unsynced_bytes, shard.config.fetched_unsynced_bytes_max);
+  return std::min(shard.config.fetch_bytes_max, shard.config.fetched_unsynced_bytes_max - unsynced);
+}
+
 void SendFetch(ShardState& shard, const LinkKey& link, FollowerSession& session, FetchBatch batch) {
   batch.max_wait = shard.config.raft.fetch_max_wait;
-  batch.max_bytes = shard.config.fetch_bytes_max;
+  batch.max_bytes = FetchBytes(shard);
   const SessionRequestPlace place = *batch.session;
   LaneRequest request{MakeEnvelope(shard, link.peer, link.lane, session.leader_incarnation()),
                       std::move(batch)};

@@ -53,6 +53,7 @@ class Shard : public ShardApi {
   // bounded.
   size_t waiter_count() const;
   size_t gated_count() const;
+  // Bytes of records, appended or fetched, whose sync is still out.
   size_t unsynced_bytes() const;
 
  private:

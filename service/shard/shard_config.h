@@ -35,8 +35,14 @@ struct ShardConfig {
   size_t round_timers_max = 16'384;
   // Recent batches kept in memory.
   size_t cache_bytes_max = 64 << 20;
-  // Appended bytes that are not synced yet. Beyond it appends are refused.
+  // Bytes that this shard's leaders have appended and that are not synced yet. Beyond it appends are
+  // refused.
   size_t unsynced_bytes_max = 64 << 20;
+  // Bytes that its followers have fetched and that are not synced yet. Beyond it a Fetch asks for one
+  // batch only; what other Fetches have asked for still comes on top: two a session at most, each of
+  // fetch_bytes_max. It is apart from the appends, so that a follower that catches up does not
+  // throttle the clients of what is led here.
+  size_t fetched_unsynced_bytes_max = 64 << 20;
   // Records in one Fetch request or answer, in bytes.
   size_t fetch_bytes_max = 8 << 20;
   // Entries in one Fetch request.

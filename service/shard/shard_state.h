@@ -174,15 +174,18 @@ struct ShardState {
   storage::WriteSet round_writes;
   uint64_t round_number = 1;
   uint64_t durable_number = 0;
-  // The partitions whose log each unfinished write touches, and its appended bytes.
+  // The partitions whose log each unfinished write touches, and the bytes of records in it: those
+  // that were appended here, and those that were fetched.
   struct WriteInFlight {
     uint64_t number = 0;
     std::set<PartitionId> partitions;
-    size_t bytes = 0;
+    size_t appended_bytes = 0;
+    size_t fetched_bytes = 0;
   };
   std::deque<WriteInFlight> writes_in_flight;
   WriteInFlight round_in_flight;
   size_t unsynced_bytes = 0;
+  size_t fetched_unsynced_bytes = 0;
   DurableGate gate;
   LogCache cache;
 

@@ -17,6 +17,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 const PartitionId kA = Id(10);
+const PartitionId kB = Id(11);
+const PartitionId kLed = Id(12);
 
 ShardConfig Uncached() {
   ShardConfig config;
@@ -79,6 +81,34 @@ TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
     }
   }
   EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+}
+
+// A follower that catches up must not throttle the clients of what is led here.
+TEST(ShardFollowingTest, WhatIsFetchedHasABoundOfItsOwn) {
+  ShardConfig config;
+  config.unsynced_bytes_max = 1000;
+  config.fetched_unsynced_bytes_max = 1500;
+  ShardHarness shard(1, config);
+  shard.Lead(kLed, VotersOf(1));
+  shard.Sync();
+  shard.Follow({kA, kB});
+  EXPECT_EQ(shard.sent()[0].As<FetchBatch>()->max_bytes, 1500u);
+  SentRequest fetch = std::move(shard.sent().at(0));
+  shard.Forget();
+  const RecordBatch large = BatchAt(kA, 0, 1, 1, 2000);
+  shard.Answer(&fetch, SessionAnswer(fetch, 1, {Fetched(kA, 2, 1, {large}, 0),
+                                                Fetched(kB, 2, 1, {}, 0)}));
+  EXPECT_EQ(shard.shard().unsynced_bytes(), large.size());
+  ASSERT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1)) << "kB waits for no sync";
+  EXPECT_EQ(shard.sent()[0].As<FetchBatch>()->max_bytes, 0u) << "one batch";
+  const auto append = shard.Append(kLed, DraftOf(1, 600));
+  EXPECT_FALSE(append->has_value()) << "taken";
+  shard.Forget();
+  shard.Sync();
+  EXPECT_EQ(shard.shard().unsynced_bytes(), 0u);
+  EXPECT_EQ((*append)->outcome, AppendResult::Outcome::kCommitted);
+  ASSERT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1));
+  EXPECT_EQ(shard.sent()[0].As<FetchBatch>()->max_bytes, 1500u);
 }
 
 TEST(ShardFollowingTest, ACutBetweenBatchesIsMadeOnceTheDiskHasShownTheBorder) {
