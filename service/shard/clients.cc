@@ -141,7 +141,21 @@ void WakeReadsAfterWrite(ShardState& shard, Partition& partition) {
                                                                 }});
 }
 
+// Files the partition under the earliest of its deadlines.
+void SetReadDeadline(ShardState& shard, Partition& partition, MonoTime due) {
+  if (due == partition.reads_due) return;
+  if (partition.reads_due != kNever) {
+    shard.read_deadlines.erase({partition.reads_due, partition.id});
+  }
+  partition.reads_due = due;
+  if (due != kNever) shard.read_deadlines.emplace(due, partition.id);
+}
+
 }  // namespace
+
+void ForgetReadDeadline(ShardState& shard, Partition& partition) {
+  SetReadDeadline(shard, partition, kNever);
+}
 
 void OnAppendCall(ShardState& shard, AppendCall call) {
   Partition* partition = shard.Find(call.partition);
@@ -197,22 +211,30 @@ void OnReadCall(ShardState& shard, ReadCall call) {
     RefuseRead(call, raft::RaftError::kThrottled);
     return;
   }
+  const MonoTime deadline = call.deadline;
   partition->reads.push_back(std::move(call));
-  shard.reading.insert(partition->id);
-  if (!may_show) WakeReadsAfterWrite(shard, *partition);
+  if (may_show) {
+    SetReadDeadline(shard, *partition, std::min(partition->reads_due, deadline));
+  } else {
+    WakeReadsAfterWrite(shard, *partition);
+  }
 }
 
 void WakeReads(ShardState& shard, Partition& partition) {
   if (partition.election_write > shard.durable_number) {
+    ForgetReadDeadline(shard, partition);
     if (!partition.reads.empty()) WakeReadsAfterWrite(shard, partition);
     return;
   }
   std::vector<ReadCall> reads = std::move(partition.reads);
   partition.reads.clear();
+  MonoTime due = kNever;
   for (ReadCall& call : reads) {
-    if (!TryRead(shard, partition, call)) partition.reads.push_back(std::move(call));
+    if (TryRead(shard, partition, call)) continue;
+    due = std::min(due, call.deadline);
+    partition.reads.push_back(std::move(call));
   }
-  if (partition.reads.empty()) shard.reading.erase(partition.id);
+  SetReadDeadline(shard, partition, due);
 }
 
 void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
@@ -267,26 +289,16 @@ void ExpireClients(ShardState& shard) {
     result.outcome = AppendResult::Outcome::kUnknown;
     SettleAppend(shard, token, std::move(result));
   }
-  const std::set<PartitionId> reading = shard.reading;
-  for (const PartitionId& id : reading) {
-    Partition* partition = shard.Find(id);
-    if (partition == nullptr) continue;
-    const bool due =
-        std::any_of(partition->reads.begin(), partition->reads.end(),
-                    [&shard](const ReadCall& call) { return call.deadline <= shard.now; });
-    if (due) WakeReads(shard, *partition);
+  while (!shard.read_deadlines.empty() && shard.read_deadlines.begin()->first <= shard.now) {
+    WakeReads(shard, *shard.Find(shard.read_deadlines.begin()->second));
   }
 }
 
 MonoTime NextClientDeadline(const ShardState& shard) {
-  MonoTime next = shard.append_deadlines.empty() ? kNever : shard.append_deadlines.begin()->first;
-  for (const PartitionId& id : shard.reading) {
-    const auto found = shard.partitions.find(id);
-    if (found == shard.partitions.end()) continue;
-    if (found->second.election_write > shard.durable_number) continue;
-    for (const ReadCall& call : found->second.reads) next = std::min(next, call.deadline);
-  }
-  return next;
+  const auto& appends = shard.append_deadlines;
+  const auto& reads = shard.read_deadlines;
+  return std::min(appends.empty() ? kNever : appends.begin()->first,
+                  reads.empty() ? kNever : reads.begin()->first);
 }
 
 }  // namespace quorum::shard

@@ -55,7 +55,7 @@ void FailWaiters(ShardState& shard, Partition& partition) {
     result.next = call.from;
     call.done(std::move(result));
   }
-  shard.reading.erase(partition.id);
+  ForgetReadDeadline(shard, partition);
 }
 
 // The newest write that there is, be it submitted or not.
@@ -109,7 +109,7 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
   Partition& partition = AddPartition(shard, call.partition, std::move(state));
   StartPartition(shard, partition);
   StepPartition(shard, partition, raft::DiscoveryPeers{std::move(call.discovery_peers)});
-  if (shard.shutdown_done.has_value()) StepPartition(shard, partition, raft::ShutdownRequested{});
+  if (shard.shutting_down) StepPartition(shard, partition, raft::ShutdownRequested{});
   AfterWrite(shard, shard.round_number,
              DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) { done(); }});
 }
@@ -149,7 +149,8 @@ void OnDiscoveryCall(ShardState& shard, const DiscoveryCall& call) {
 }
 
 void OnShutdownCall(ShardState& shard, ShutdownCall call) {
-  shard.shutdown_done = std::move(call.done);
+  shard.shutting_down = true;
+  shard.shutdown_done.push_back(std::move(call.done));
   for (auto& [id, partition] : shard.partitions) {
     StepPartition(shard, partition, raft::ShutdownRequested{});
   }
@@ -164,13 +165,12 @@ void OnResignAll(ShardState& shard) {
 }
 
 void CheckShutdown(ShardState& shard) {
-  if (!shard.shutdown_done.has_value()) return;
+  if (shard.shutdown_done.empty()) return;
   const bool finished =
       std::all_of(shard.partitions.begin(), shard.partitions.end(),
                   [](const auto& entry) { return entry.second.replica.ShutdownFinished(); });
   if (!finished) return;
-  const std::function<void()> done = *std::exchange(shard.shutdown_done, std::nullopt);
-  done();
+  for (const std::function<void()>& done : std::exchange(shard.shutdown_done, {})) done();
 }
 
 }  // namespace quorum::shard

@@ -93,6 +93,8 @@ struct Partition {
   std::vector<ReadCall> reads;
   // The write after which they are looked at again; 0 for none.
   uint64_t reads_wake = 0;
+  // Where it stands in ShardState::read_deadlines; kNever when it does not.
+  MonoTime reads_due = kNever;
 };
 
 // A Vote, BeginQuorumEpoch or EndQuorumEpoch request that is being answered.
@@ -209,9 +211,12 @@ struct ShardState {
   };
   std::map<SessionKey, NewestSession> newest_sessions;
 
-  // Partitions with parked reads, and the earliest deadline among them.
-  std::set<PartitionId> reading;
-  std::optional<std::function<void()>> shutdown_done;
+  // Partitions with parked reads, by the earliest deadline among these. One whose role is not on
+  // disk yet does not stand there: it is woken after that write anyway.
+  std::set<std::pair<MonoTime, PartitionId>> read_deadlines;
+  bool shutting_down = false;
+  // Who waits for the shutdown.
+  std::vector<std::function<void()>> shutdown_done;
 
   Partition* Find(PartitionId partition) {
     const auto found = partitions.find(partition);
@@ -275,6 +280,8 @@ void OnResignCall(ShardState& shard, const ResignCall& call);
 // Looks at the parked reads of a partition again.
 void WakeReads(ShardState& shard, Partition& partition);
 void ExpireClients(ShardState& shard);
+// Nothing of the partition waits for a deadline any more.
+void ForgetReadDeadline(ShardState& shard, Partition& partition);
 MonoTime NextClientDeadline(const ShardState& shard);
 void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
 

@@ -214,6 +214,28 @@ TEST(ShardReadTest, WaitsForRecordsNoLongerThanItsDeadline) {
   EXPECT_FALSE((*beyond)->below_log_start);
 }
 
+// The sooner deadline comes second, and a write of the role lies between them and its end.
+TEST(ShardReadTest, DeadlinesHoldInWhateverOrderTheyCome) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const auto late = shard.ReadFrom(kA, 2, shard.now() + Ms(300), 2, 1);
+  const auto soon = shard.ReadFrom(kA, 2, shard.now() + Ms(100), 2, 1);
+  const auto middle = shard.ReadFrom(kA, 2, shard.now() + Ms(200), 2, 1);
+  shard.Advance(Ms(110));
+  EXPECT_TRUE(soon->has_value());
+  EXPECT_FALSE(middle->has_value());
+  (void)shard.Request(3, VoteBatch{{VoteFor(kA, 5, 9, 4)}});
+  shard.Advance(Ms(100));
+  EXPECT_FALSE(middle->has_value()) << "its time is over, but what it would tell is not on disk";
+  shard.Sync();
+  EXPECT_TRUE(middle->has_value());
+  EXPECT_TRUE(late->has_value()) << "there are news";
+  const auto again = shard.ReadFrom(kA, 2, shard.now() + Ms(50), 2, 5);
+  EXPECT_FALSE(again->has_value());
+  shard.Advance(Ms(60));
+  EXPECT_TRUE(again->has_value());
+}
+
 TEST(ShardReadTest, TellsNewsAtOnce) {
   ShardHarness shard;
   shard.Lead(kA, VotersOf(1));

@@ -228,6 +228,21 @@ TEST(ShardLifecycleTest, AShutdownWaitsForASuccessor) {
   EXPECT_TRUE(done);
 }
 
+TEST(ShardLifecycleTest, WhoeverAsksForAShutdownHearsOfItsEnd) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  int done = 0;
+  shard.Call(ShutdownCall{[&done] { ++done; }});
+  shard.Call(ShutdownCall{[&done] { ++done; }});
+  shard.Sync();
+  EXPECT_EQ(done, 0);
+  (void)shard.Request(2, BeginBatch{{BeginEntry{kA, Epoch(2)}}});
+  shard.Sync();
+  EXPECT_EQ(done, 2);
+  shard.Call(ShutdownCall{[&done] { ++done; }});
+  EXPECT_EQ(done, 3);
+}
+
 TEST(ShardLifecycleTest, AShutdownOfNothingIsDoneAtOnce) {
   ShardHarness shard;
   bool done = false;
