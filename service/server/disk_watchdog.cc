@@ -18,26 +18,27 @@ int64_t Milliseconds(Duration duration) {
 
 }  // namespace
 
-DiskWatchdog::DiskWatchdog(const Clock* clock, const storage::SyncWatchdog* syncs, Duration limit,
-                           std::function<bool()> resign)
-    : clock_(*clock), syncs_(*syncs), limit_(limit), resign_(std::move(resign)) {}
+DiskWatchdog::DiskWatchdog(const Clock* clock, const storage::SyncWatchdog* syncs,
+                           const Limits& limits, Actions actions)
+    : clock_(*clock), syncs_(*syncs), limits_(limits), actions_(std::move(actions)) {}
 
 MonoTime DiskWatchdog::Round() {
   const MonoTime now = clock_.Now();
-  const MonoTime next = now + std::min(kPeriodMax, limit_ / 4);
+  const MonoTime next = now + std::min(kPeriodMax, limits_.resign / 4);
   const Duration outstanding = syncs_.Outstanding(now);
-  if (outstanding <= limit_) {
+  if (outstanding <= limits_.resign) {
     LOG_IF(WARNING, resign_at_.has_value()) << "the disk answers again";
     resign_at_.reset();
     return next;
   }
+  if (outstanding > limits_.give_up) actions_.give_up(outstanding);
   if (!resign_at_.has_value()) {
     ++stalls_;
     LOG(ERROR) << "the disk does not answer: a sync is out for " << Milliseconds(outstanding)
                << " ms; handing over everything that is led here";
     resign_at_ = now;
   }
-  if (now >= *resign_at_ && resign_()) resign_at_ = now + limit_;
+  if (now >= *resign_at_ && actions_.resign()) resign_at_ = now + limits_.resign;
   return next;
 }
 

@@ -1,7 +1,8 @@
 // DiskWatchdog: notices a disk that does not answer, without touching it (reliability.md 7.6). A
 // sync that is out for longer than the fetch timeout makes the node hand over everything that it
 // leads, because nothing that it is sent can become durable here; and again each time that much
-// more has passed, since it may have been elected anew.
+// more has passed, since it may have been elected anew. One that is out for much longer will not
+// come back: the process ends, so that whoever looks after it hears of it.
 //
 // Thread: Round from one thread of its own; stalls from any.
 
@@ -19,22 +20,35 @@ namespace quorum::server {
 
 class DiskWatchdog {
  public:
-  // `resign` hands over everything, and is false when it could not be asked; it is then tried again
-  // in the next round. All outlive the watchdog.
-  DiskWatchdog(const Clock* clock, const storage::SyncWatchdog* syncs, Duration limit,
-               std::function<bool()> resign);
+  struct Limits {
+    // Then everything is handed over.
+    Duration resign;
+    // Then the process ends.
+    Duration give_up;
+  };
+  struct Actions {
+    // Hands over everything; false when it could not be asked. It is then tried again in the next
+    // round.
+    std::function<bool()> resign;
+    // Ends the process; told how long the sync has been out.
+    std::function<void(Duration)> give_up;
+  };
+
+  // All that is pointed to outlives the watchdog.
+  DiskWatchdog(const Clock* clock, const storage::SyncWatchdog* syncs, const Limits& limits,
+               Actions actions);
 
   // Looks once. Returns when to look again.
   MonoTime Round();
 
-  // Syncs that took longer than the limit.
+  // Syncs that took longer than the first limit.
   uint64_t stalls() const { return stalls_; }
 
  private:
   const Clock& clock_;
   const storage::SyncWatchdog& syncs_;
-  const Duration limit_;
-  const std::function<bool()> resign_;
+  const Limits limits_;
+  const Actions actions_;
   std::atomic<uint64_t> stalls_{0};
   // The running sync is over the limit; when everything is handed over next.
   std::optional<MonoTime> resign_at_;

@@ -31,6 +31,8 @@ inline constexpr char kTraceFile[] = "TRACE_FILE";
 // With storage::kExitIdentity: the cluster knows a newer process, or another directory, of this
 // node.
 inline constexpr char kFenced[] = "FENCED";
+// With storage::kExitDamage: a sync has been out for so long that the disk counts as lost.
+inline constexpr char kDiskStuck[] = "DISK_STUCK";
 // With kExitAssertion.
 inline constexpr char kAssertion[] = "ASSERTION";
 

@@ -164,6 +164,10 @@ QUORUM_NUMBER_FLAG(fetch_max_wait_ms, 500, 1, 300000,
 QUORUM_NUMBER_FLAG(client_wait_max_ms, 30000, 100, 600000,
                    "[stable] How long any call of a client waits, whatever it asks for. 30000 is "
                    "long enough for an election and a retry.");
+QUORUM_NUMBER_FLAG(disk_stuck_exit_after_ms, 60000, 100, 86400000,
+                   "[stable] The process ends with exit code 4 when one sync of the disk is out for "
+                   "longer. 60000 is what a busy network disk has been seen to take; above the "
+                   "fetch timeout, after which everything led here is handed over.");
 QUORUM_NUMBER_FLAG(shutdown_timeout_ms, 10000, 0, 600000,
                    "[stable] How long a stop waits for successors of what is led here. 10000 is "
                    "below the grace period that orchestrators give.");
@@ -241,6 +245,9 @@ std::optional<StoreError> CheckServe(const ServeConfig& config) {
     return ConfigError(kBadConfig, absl::StrCat("Nobody can reach ", config.advertised_address,
                                                 "; --advertised-address must name this node."));
   }
+  if (config.disk_stuck_exit_after <= config.raft.fetch_timeout) {
+    return ConfigError(kBadConfig, "--disk-stuck-exit-after-ms is not above --fetch-timeout-ms.");
+  }
   if (config.record_bytes_max > config.batch_bytes_max) {
     return ConfigError(kBadConfig, "--record-bytes-max is above --batch-bytes-max.");
   }
@@ -283,6 +290,7 @@ std::optional<StoreError> LoadServeConfig(ServeConfig* config) {
   config->record_bytes_max = static_cast<size_t>(FLAGS_record_bytes_max);
   config->batch_bytes_max = static_cast<size_t>(FLAGS_batch_bytes_max);
   config->client_wait_max = std::chrono::milliseconds(FLAGS_client_wait_max_ms);
+  config->disk_stuck_exit_after = std::chrono::milliseconds(FLAGS_disk_stuck_exit_after_ms);
   config->shutdown_timeout = std::chrono::milliseconds(FLAGS_shutdown_timeout_ms);
   config->trace_file = FLAGS_trace_file;
   config->seed = FLAGS_seed;

@@ -49,6 +49,13 @@ void EndOfFenced(const std::string& reason) {
   std::_Exit(Report(storage::IdentityError(kFenced, reason)));
 }
 
+// Only a new process, perhaps on another disk, can get out of this.
+void EndOfStuckDisk(Duration outstanding) {
+  const auto out = std::chrono::duration_cast<std::chrono::milliseconds>(outstanding);
+  std::_Exit(Report(storage::DamageError(
+      kDiskStuck, absl::StrCat("The disk has not answered a sync for ", out.count(), " ms."))));
+}
+
 std::string TopicName(const controller::NodeController* controller, TopicId id) {
   const auto topic = controller == nullptr ? nullptr : controller->view().FindTopic(id);
   return topic == nullptr ? absl::StrCat("#", id.value()) : topic->name;
@@ -193,8 +200,13 @@ void Server::Node::MakeShards() {
       shard_config, config.shards,
       ShardPool::Parts{clock, *store->writer(), *store->reader(), *peers, std::move(outputs)});
   watchdog = std::make_unique<DiskWatchdog>(
-      &clock, &store->writer()->watchdog(), config.raft.fetch_timeout,
-      [this] { return shards->PostAll([] { return shard::ShardCall(shard::ResignAllCall()); }); });
+      &clock, &store->writer()->watchdog(),
+      DiskWatchdog::Limits{config.raft.fetch_timeout, config.disk_stuck_exit_after},
+      DiskWatchdog::Actions{
+          [this] {
+            return shards->PostAll([] { return shard::ShardCall(shard::ResignAllCall()); });
+          },
+          EndOfStuckDisk});
 }
 
 void Server::Node::MakeController() {

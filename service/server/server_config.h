@@ -45,6 +45,8 @@ struct ServeConfig {
   size_t batch_bytes_max = 0;
   // Of any call of a client.
   Duration client_wait_max = std::chrono::milliseconds(30'000);
+  // A sync that is out for longer ends the process.
+  Duration disk_stuck_exit_after = std::chrono::milliseconds(60'000);
   Duration shutdown_timeout = std::chrono::milliseconds(10'000);
   // Path of the JSON-lines trace; empty for none.
   std::string trace_file;

@@ -169,7 +169,8 @@ void OnAppendCall(ShardState& shard, AppendCall call) {
     call.done(Refused(raft::RaftError::kRequestTimedOut));
     return;
   }
-  if (shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {
+  if (IsBehind(shard) ||
+      shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {
     shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
     // Without a hint, since what the replica knows of its leader may not be on disk yet.
     call.done(Refused(raft::RaftError::kThrottled));
@@ -247,6 +248,12 @@ void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
     call.done(std::move(description));
     return;
   }
+  if (partition->election_write > shard.durable_number && IsBehind(shard)) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    description.error = raft::RaftError::kThrottled;
+    call.done(std::move(description));
+    return;
+  }
   const raft::Replica& replica = partition->replica;
   description.hint = HintOf(*partition);
   description.role = replica.role();
@@ -270,6 +277,11 @@ void OnResignCall(ShardState& shard, const ResignCall& call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
     call.done(raft::RaftError::kUnknownTopicOrPartition, LeaderHint{});
+    return;
+  }
+  if (IsBehind(shard)) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    call.done(raft::RaftError::kThrottled, LeaderHint{});
     return;
   }
   const LeaderHint hint = HintOf(*partition);

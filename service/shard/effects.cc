@@ -261,6 +261,11 @@ void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status&
   StepPartition(shard, partition, raft::Damaged{"the log cannot be read"});
 }
 
+bool IsBehind(const ShardState& shard) {
+  return shard.gate.size() >= shard.config.gated_max ||
+         shard.writes_in_flight.size() >= shard.config.writes_in_flight_max;
+}
+
 void AfterWrite(ShardState& shard, uint64_t number, DurableGate::Item item) {
   if (number > shard.durable_number) {
     shard.gate.Wait(number, std::move(item));

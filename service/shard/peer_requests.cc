@@ -20,6 +20,7 @@ bool IsKnownSender(const PeerIdentity& identity) {
 
 std::optional<EnvelopeError> CheckEnvelope(const ShardState& shard, const LaneRequest& request) {
   const FetchBatch* fetch = std::get_if<FetchBatch>(&request.body);
+  if (IsBehind(shard)) return EnvelopeError::kThrottled;
   const bool anonymous = fetch != nullptr && fetch->anonymous;
   const Envelope& envelope = request.envelope;
   // Peers must name the cluster; an anonymous reader may leave it out.
@@ -116,6 +117,9 @@ LaneResponse Respond(const ShardState& shard, LaneResponseBody body) {
 void OnPeerRequest(ShardState& shard, PeerItem item) {
   const std::optional<EnvelopeError> error = CheckEnvelope(shard, item.request);
   if (error.has_value()) {
+    if (*error == EnvelopeError::kThrottled) {
+      shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    }
     item.reply(Respond(shard, RefusedRequest{*error}));
     return;
   }

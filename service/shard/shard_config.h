@@ -35,6 +35,12 @@ struct ShardConfig {
   size_t round_timers_max = 16'384;
   // Recent batches kept in memory.
   size_t cache_bytes_max = 64 << 20;
+  // While syncs are out: answers and requests that wait for one of them, and writes that do. Beyond
+  // either, as when the disk is stuck, peers' requests and clients' calls are refused; the entries of
+  // the last request that was taken come on top. A sync that takes 30 ms, the slowest that is still
+  // in good health, lets through a tenth of both.
+  size_t gated_max = 100'000;
+  size_t writes_in_flight_max = 10'000;
   // Bytes that this shard's leaders have appended and that are not synced yet. Beyond it appends are
   // refused.
   size_t unsynced_bytes_max = 64 << 20;

@@ -240,6 +240,8 @@ void StepPartition(ShardState& shard, Partition& partition, const raft::Event& e
 void StartPartition(ShardState& shard, Partition& partition);
 // A read of the log has failed: damage quarantines the replica, a disk that is busy does not.
 void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status& status);
+// So much waits for the disk already that nothing may be taken that would wait for it too.
+bool IsBehind(const ShardState& shard);
 // Runs `action` once write `number` is synced: now, if it is already.
 void AfterWrite(ShardState& shard, uint64_t number, DurableGate::Item item);
 // A write number is synced.

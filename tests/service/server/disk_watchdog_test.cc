@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/service/server/fake_clock.h"
 
 namespace quorum::server {
@@ -13,10 +15,16 @@ class DiskWatchdogTest : public testing::Test {
   storage::SyncWatchdog syncs_;
   bool can_resign_ = true;
   int resigned_ = 0;
-  DiskWatchdog watchdog_{&clock_, &syncs_, std::chrono::seconds(2), [this] {
-                           if (can_resign_) ++resigned_;
-                           return can_resign_;
-                         }};
+  std::vector<Duration> gave_up_;
+  DiskWatchdog watchdog_{
+      &clock_,
+      &syncs_,
+      {std::chrono::seconds(2), std::chrono::seconds(60)},
+      {[this] {
+         if (can_resign_) ++resigned_;
+         return can_resign_;
+       },
+       [this](Duration outstanding) { gave_up_.push_back(outstanding); }}};
 };
 
 TEST_F(DiskWatchdogTest, AnIdleDiskIsLeftAlone) {
@@ -61,6 +69,28 @@ TEST_F(DiskWatchdogTest, WhatCouldNotBeAskedIsAskedInTheNextRound) {
   can_resign_ = true;
   watchdog_.Round();
   EXPECT_EQ(resigned_, 1);
+}
+
+TEST_F(DiskWatchdogTest, ASyncThatNeverComesBackEndsTheProcess) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::seconds(60));
+  watchdog_.Round();
+  EXPECT_TRUE(gave_up_.empty());
+  clock_.Advance(std::chrono::milliseconds(1));
+  watchdog_.Round();
+  ASSERT_EQ(gave_up_.size(), 1u);
+  EXPECT_EQ(gave_up_[0], std::chrono::milliseconds(60'001));
+}
+
+TEST_F(DiskWatchdogTest, SlowSyncsOneAfterTheOtherDoNot) {
+  for (int i = 0; i < 100; ++i) {
+    syncs_.Begin(clock_.Now());
+    clock_.Advance(std::chrono::seconds(59));
+    watchdog_.Round();
+    syncs_.End();
+  }
+  EXPECT_TRUE(gave_up_.empty());
+  EXPECT_EQ(watchdog_.stalls(), 100u);
 }
 
 TEST_F(DiskWatchdogTest, ASecondStallIsAnotherOne) {

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "service/shard/shard_api.h"
@@ -225,6 +226,59 @@ TEST(ShardGatesTest, AThousandElectionsAreOneRequestPerPeerAndOneSyncARound) {
   ASSERT_NO_FATAL_FAILURE(ExpectOnePerPeer(begins));
   EXPECT_THAT(begins[0]->As<BeginBatch>()->entries, SizeIs(kMany));
   EXPECT_THAT(shard.sent(), SizeIs(2));
+}
+
+// --- a disk that does not answer
+
+TEST(ShardBehindTest, AStuckDiskRefusesWhatWouldWaitForIt) {
+  ShardConfig config;
+  config.gated_max = 10;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  (void)shard.Birth(kB, VotersOf(3));
+  shard.Sync();
+  const size_t waiters = shard.shard().waiter_count();
+  shard.disk().SetStuck(true);
+  std::vector<Awaited<LaneResponse>> votes;
+  for (int64_t epoch = 10; epoch < 1'010; ++epoch) {
+    votes.push_back(shard.Request(2, VoteBatch{{VoteFor(kB, epoch)}}));
+  }
+  EXPECT_LE(shard.shard().waiter_count(), waiters + 10);
+  EXPECT_LE(shard.disk().PendingWriteSets(), 10u);
+  EXPECT_FALSE(votes.front()->has_value()) << "it waits for the disk";
+  ASSERT_TRUE(votes.back()->has_value());
+  EXPECT_EQ(std::get<RefusedRequest>((*votes.back())->body).error, EnvelopeError::kThrottled);
+  EXPECT_GE(shard.refusals().size(), 990u);
+  const auto append = shard.Append(kA);
+  ASSERT_TRUE(append->has_value());
+  EXPECT_EQ((*append)->outcome, AppendResult::Outcome::kRefused);
+  EXPECT_EQ((*append)->error, raft::RaftError::kThrottled);
+  const auto describe = shard.Describe(kB);
+  ASSERT_TRUE(describe->has_value());
+  EXPECT_EQ((*describe)->error, raft::RaftError::kThrottled);
+  EXPECT_TRUE(shard.Describe(kA)->has_value()) << "it waits for nothing";
+  shard.disk().SetStuck(false);
+  shard.Sync();
+  EXPECT_TRUE(votes.front()->has_value());
+  EXPECT_EQ(shard.shard().waiter_count(), waiters);
+  const auto later = shard.Request(2, VoteBatch{{VoteFor(kB, 2'000)}});
+  shard.Sync();
+  EXPECT_TRUE(HeaderOf(**later, kB)->granted);
+}
+
+TEST(ShardBehindTest, WritesThatWaitAreBoundedToo) {
+  ShardConfig config;
+  config.writes_in_flight_max = 5;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  shard.disk().SetStuck(true);
+  int taken = 0;
+  for (int i = 0; i < 100; ++i) taken += shard.Append(kA)->has_value() ? 0 : 1;
+  EXPECT_EQ(taken, 5);
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 5u);
+  shard.disk().SetStuck(false);
+  shard.Sync();
+  EXPECT_FALSE(shard.Append(kA)->has_value());
 }
 
 }  // namespace

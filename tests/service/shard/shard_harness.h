@@ -139,6 +139,8 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   // --- what the observer has seen
   void OnVoteLeaves(PartitionId, Epoch, const ReplicaKey&) override { ++votes_left_; }
   void OnMessageLeaves(PartitionId) override { ++messages_left_; }
+  void OnRefusal(raft::RaftError error) override { refusals_.push_back(error); }
+  const std::vector<raft::RaftError>& refusals() const { return refusals_; }
   int votes_left() const { return votes_left_; }
   int messages_left() const { return messages_left_; }
 
@@ -153,6 +155,7 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   std::vector<SentRequest> sent_;
   MonoTime next_round_ = At(0);
   absl::Status read_failure_;
+  std::vector<raft::RaftError> refusals_;
   int votes_left_ = 0;
   int messages_left_ = 0;
 };
