@@ -130,8 +130,8 @@ QUORUM_NUMBER_FLAG(cache_bytes, 67108864, 1048576, 1099511627776,
                    "that keep up without the disk.");
 QUORUM_NUMBER_FLAG(unsynced_bytes_max, 67108864, 1048576, 1099511627776,
                    "[stable] Appended bytes that are not synced yet, of all shards; beyond it "
-                   "appends are refused. As many again bound what followers fetch. 64 MiB is what a "
-                   "disk syncs in less than the fetch timeout.");
+                   "appends are refused. As many again bound what followers fetch. 64 MiB is what "
+                   "a disk syncs in less than the fetch timeout.");
 QUORUM_NUMBER_FLAG(fetch_bytes_max, 8388608, 65536, 67108864,
                    "[advanced] Records in one Fetch between nodes. 8 MiB fit below the largest "
                    "message with room to spare.");
@@ -165,8 +165,8 @@ QUORUM_NUMBER_FLAG(client_wait_max_ms, 30000, 100, 600000,
                    "[stable] How long any call of a client waits, whatever it asks for. 30000 is "
                    "long enough for an election and a retry.");
 QUORUM_NUMBER_FLAG(disk_stuck_exit_after_ms, 60000, 100, 86400000,
-                   "[stable] The process ends with exit code 4 when one sync of the disk is out for "
-                   "longer. 60000 is what a busy network disk has been seen to take; above the "
+                   "[stable] The process ends with exit code 4 when one sync of the disk is out "
+                   "for longer. 60000 is what a busy network disk has been seen to take; above the "
                    "fetch timeout, after which everything led here is handed over.");
 QUORUM_NUMBER_FLAG(shutdown_timeout_ms, 10000, 0, 600000,
                    "[stable] How long a stop waits for successors of what is led here. 10000 is "

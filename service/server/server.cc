@@ -202,11 +202,11 @@ void Server::Node::MakeShards() {
   watchdog = std::make_unique<DiskWatchdog>(
       &clock, &store->writer()->watchdog(),
       DiskWatchdog::Limits{config.raft.fetch_timeout, config.disk_stuck_exit_after},
-      DiskWatchdog::Actions{
-          [this] {
-            return shards->PostAll([] { return shard::ShardCall(shard::ResignAllCall()); });
-          },
-          EndOfStuckDisk});
+      DiskWatchdog::Actions{[this] {
+                              return shards->PostAll(
+                                  [] { return shard::ShardCall(shard::ResignAllCall()); });
+                            },
+                            EndOfStuckDisk});
 }
 
 void Server::Node::MakeController() {

@@ -95,9 +95,9 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendFetchedBat
 
 void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effect,
            const StepInput& input) {
-  const bool at_border =
-      effect.end <= partition.replica.log().start() || input.border == effect.end ||
-      shard.cache.HasBorder(partition.id, effect.end).value_or(false);
+  const bool at_border = effect.end <= partition.replica.log().start() ||
+                         input.border == effect.end ||
+                         shard.cache.HasBorder(partition.id, effect.end).value_or(false);
   if (!at_border || !shard.cache.TruncateTo(partition.id, effect.end)) {
     partition.cut_inside_batch = true;
     return;

@@ -119,9 +119,8 @@ void OnBuryCall(ShardState& shard, BuryCall call) {
   if (partition == nullptr) {
     // It may have been buried a moment ago, by a write that is not synced yet.
     AfterWrite(shard, LastWrite(shard),
-               DurableGate::Item{call.partition, 0, [done = std::move(call.done)](bool) {
-                                   done(std::nullopt);
-                                 }});
+               DurableGate::Item{call.partition, 0,
+                                 [done = std::move(call.done)](bool) { done(std::nullopt); }});
     return;
   }
   WithdrawFromFollowerSession(shard, *partition);

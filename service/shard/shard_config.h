@@ -35,19 +35,19 @@ struct ShardConfig {
   size_t round_timers_max = 16'384;
   // Recent batches kept in memory.
   size_t cache_bytes_max = 64 << 20;
-  // While syncs are out: answers and requests that wait for one of them, and writes that do. Beyond
-  // either, as when the disk is stuck, peers' requests and clients' calls are refused; the entries of
-  // the last request that was taken come on top. A sync that takes 30 ms, the slowest that is still
-  // in good health, lets through a tenth of both.
+  // While syncs are out: answers and requests that wait for one of them, and writes that do.
+  // Beyond either, as when the disk is stuck, peers' requests and clients' calls are refused; the
+  // entries of the last request that was taken come on top. A sync that takes 30 ms, the slowest
+  // that is still in good health, lets through a tenth of both.
   size_t gated_max = 100'000;
   size_t writes_in_flight_max = 10'000;
-  // Bytes that this shard's leaders have appended and that are not synced yet. Beyond it appends are
-  // refused.
+  // Bytes that this shard's leaders have appended and that are not synced yet. Beyond it appends
+  // are refused.
   size_t unsynced_bytes_max = 64 << 20;
-  // Bytes that its followers have fetched and that are not synced yet. Beyond it a Fetch asks for one
-  // batch only; what other Fetches have asked for still comes on top: two a session at most, each of
-  // fetch_bytes_max. It is apart from the appends, so that a follower that catches up does not
-  // throttle the clients of what is led here.
+  // Bytes that its followers have fetched and that are not synced yet. Beyond it a Fetch asks for
+  // one batch only; what other Fetches have asked for still comes on top: two a session at most,
+  // each of fetch_bytes_max. It is apart from the appends, so that a follower that catches up does
+  // not throttle the clients of what is led here.
   size_t fetched_unsynced_bytes_max = 64 << 20;
   // Records in one Fetch request or answer, in bytes.
   size_t fetch_bytes_max = 8 << 20;

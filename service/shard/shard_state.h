@@ -61,8 +61,8 @@ using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
 
 // One replica and what the shard keeps for it.
 struct Partition {
-  Partition(PartitionId partition, Lane partition_lane, uint64_t replica_life,
-            raft::Replica opened, Prng random)
+  Partition(PartitionId partition, Lane partition_lane, uint64_t replica_life, raft::Replica opened,
+            Prng random)
       : id(partition),
         lane(partition_lane),
         life(replica_life),

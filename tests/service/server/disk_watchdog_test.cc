@@ -16,15 +16,14 @@ class DiskWatchdogTest : public testing::Test {
   bool can_resign_ = true;
   int resigned_ = 0;
   std::vector<Duration> gave_up_;
-  DiskWatchdog watchdog_{
-      &clock_,
-      &syncs_,
-      {std::chrono::seconds(2), std::chrono::seconds(60)},
-      {[this] {
-         if (can_resign_) ++resigned_;
-         return can_resign_;
-       },
-       [this](Duration outstanding) { gave_up_.push_back(outstanding); }}};
+  DiskWatchdog watchdog_{&clock_,
+                         &syncs_,
+                         {std::chrono::seconds(2), std::chrono::seconds(60)},
+                         {[this] {
+                            if (can_resign_) ++resigned_;
+                            return can_resign_;
+                          },
+                          [this](Duration outstanding) { gave_up_.push_back(outstanding); }}};
 };
 
 TEST_F(DiskWatchdogTest, AnIdleDiskIsLeftAlone) {

@@ -96,8 +96,8 @@ TEST(ShardFollowingTest, WhatIsFetchedHasABoundOfItsOwn) {
   SentRequest fetch = std::move(shard.sent().at(0));
   shard.Forget();
   const RecordBatch large = BatchAt(kA, 0, 1, 1, 2000);
-  shard.Answer(&fetch, SessionAnswer(fetch, 1, {Fetched(kA, 2, 1, {large}, 0),
-                                                Fetched(kB, 2, 1, {}, 0)}));
+  shard.Answer(&fetch,
+               SessionAnswer(fetch, 1, {Fetched(kA, 2, 1, {large}, 0), Fetched(kB, 2, 1, {}, 0)}));
   EXPECT_EQ(shard.shard().unsynced_bytes(), large.size());
   ASSERT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1)) << "kB waits for no sync";
   EXPECT_EQ(shard.sent()[0].As<FetchBatch>()->max_bytes, 0u) << "one batch";
