@@ -81,6 +81,9 @@ class CatalogView {
 
   // By node id.
   virtual std::vector<NodeView> Nodes() const = 0;
+  // The process life of the replica key that has registered last; absent when none has, or another
+  // directory of the node since.
+  virtual std::optional<Incarnation> Registered(const ReplicaKey& key) const = 0;
 
   virtual CatalogCounts Counts() const = 0;
 };

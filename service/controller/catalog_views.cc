@@ -133,6 +133,13 @@ std::vector<NodeView> CatalogViews::Nodes() const {
   return nodes;
 }
 
+std::optional<Incarnation> CatalogViews::Registered(const ReplicaKey& key) const {
+  MutexLock lock(&mutex_);
+  const auto found = nodes_.find(key.id);
+  if (found == nodes_.end() || found->second.key != key) return std::nullopt;
+  return found->second.incarnation;
+}
+
 CatalogCounts CatalogViews::Counts() const {
   MutexLock lock(&mutex_);
   return counts_;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ class CatalogViews : public CatalogView {
   std::vector<std::shared_ptr<const TopicView>> ListTopics(const std::string& after,
                                                            size_t count) const override;
   std::vector<NodeView> Nodes() const override;
+  std::optional<Incarnation> Registered(const ReplicaKey& key) const override;
   CatalogCounts Counts() const override;
 
  private:

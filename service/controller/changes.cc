@@ -145,6 +145,12 @@ Judgement Judge(const ControllerState& state, const BrokerRegistration& registra
     return Refuse(state, ControllerError::kFencedIncarnation,
                   "a newer process of this data directory has registered");
   }
+  // Each start has an incarnation of its own, and no process changes its addresses.
+  if (known != nullptr && known->key == broker.key && broker.incarnation == known->incarnation &&
+      known->endpoints != broker.endpoints) {
+    return Refuse(state, ControllerError::kFencedIncarnation,
+                  "another process of this data directory, or of a copy, has registered");
+  }
   if (known != nullptr && known->key != broker.key && state.live.count(registration.key.id) > 0) {
     return Refuse(state, ControllerError::kDuplicateRegistration,
                   "another data directory of this node id is alive");

@@ -57,7 +57,7 @@ struct Front::Impl {
                      forwarded,
                      parts.clock,
                      LimitsOf(config)},
-        voter_service(ReceiverOf(parts.node), parts.shards),
+        voter_service(ReceiverOf(parts.node), parts.shards, parts.catalog),
         observer_service(ReceiverOf(parts.node), parts.node.incarnation,
                          {parts.shards, parts.catalog, parts.controller, parts.hints, parts.clock}),
         log_service(client_parts),

@@ -169,7 +169,7 @@ void Server::Node::MakeTransport() {
       if (!voter.endpoint.empty()) addresses.Set(voter.key.id, voter.endpoint);
     }
   }
-  peers = std::make_unique<transport::GrpcPeerTransport>(channels);
+  peers = std::make_unique<transport::GrpcPeerTransport>(channels, EndOfFenced);
   link = std::make_unique<transport::GrpcControllerLink>(
       receiver(), transport::GrpcControllerLink::Parts{
                       channels, addresses,

@@ -12,9 +12,9 @@
 #include "quorum/v1/voter.pb.h"
 #include "service/base/overloaded.h"
 #include "service/transport/answer_codec.h"
+#include "service/transport/call_error.h"
 #include "service/transport/fetch_answer_codec.h"
 #include "service/transport/request_codec.h"
-#include "service/transport/unary_client.h"
 
 namespace quorum::transport {
 namespace {
@@ -28,11 +28,15 @@ absl::StatusOr<shard::LaneResponse> DecodeAnswer(const Message& message) {
   return Decode(message);
 }
 
-// What the shard is told: the answer, or nothing.
+}  // namespace
+
 template <typename Response>
-UnaryDone<Response> Answer(shard::PeerDone done) {
-  return [done = std::move(done)](const grpc::Status& status, const Response& response) {
+UnaryDone<Response> GrpcPeerTransport::Answer(shard::PeerDone done) const {
+  return [this, done = std::move(done)](const grpc::Status& status, const Response& response) {
     if (!status.ok()) {
+      if (HasReason(RpcStatusOf(status), v1::ERROR_REASON_FENCED_INCARNATION)) {
+        on_fenced_(status.error_message());
+      }
       done(std::nullopt);
       return;
     }
@@ -44,8 +48,6 @@ UnaryDone<Response> Answer(shard::PeerDone done) {
     }
   };
 }
-
-}  // namespace
 
 void GrpcPeerTransport::Send(shard::LaneRequest request, Duration timeout, shard::PeerDone done) {
   const shard::Envelope& envelope = request.envelope;

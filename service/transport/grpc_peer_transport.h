@@ -8,17 +8,27 @@
 
 #pragma once
 
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "service/shard/peer_messages.h"
 #include "service/shard/peer_transport.h"
 #include "service/transport/outstanding_calls.h"
 #include "service/transport/peer_channels.h"
+#include "service/transport/unary_client.h"
 
 namespace quorum::transport {
 
 class GrpcPeerTransport : public shard::PeerTransport {
  public:
+  // Ends this process, whose data directory has a newer one; told what the peer says of that. Any
+  // thread.
+  using OnFenced = std::function<void(const std::string&)>;
+
   // `channels` must outlive this.
-  explicit GrpcPeerTransport(PeerChannels& channels) : channels_(channels) {}
+  GrpcPeerTransport(PeerChannels& channels, OnFenced on_fenced)
+      : channels_(channels), on_fenced_(std::move(on_fenced)) {}
 
   void Send(shard::LaneRequest request, Duration timeout, shard::PeerDone done) override;
 
@@ -27,7 +37,12 @@ class GrpcPeerTransport : public shard::PeerTransport {
   void Shutdown() { calls_.CancelAndWait(); }
 
  private:
+  // What the shard is told of a call: the answer, or nothing.
+  template <typename Response>
+  UnaryDone<Response> Answer(shard::PeerDone done) const;
+
   PeerChannels& channels_;
+  const OnFenced on_fenced_;
   OutstandingCalls calls_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "service/transport/call_deadline.h"
 #include "service/transport/call_error.h"
 #include "service/transport/controller_codec.h"
+#include "service/transport/fencing.h"
 #include "service/transport/fetch_answer_codec.h"
 #include "service/transport/peer_refusal.h"
 #include "service/transport/request_codec.h"
@@ -114,6 +116,8 @@ grpc::ServerUnaryReactor* ObserverService::Fetch(grpc::CallbackServerContext* co
   }
   absl::StatusOr<shard::LaneRequest> decoded = Decode(message, self_);
   if (!decoded.ok()) return Finish(reactor, RefusalOf(decoded.status(), self_));
+  const std::optional<CallError> fenced = RefuseOldProcess(parts_.catalog, decoded->envelope.from);
+  if (fenced.has_value()) return Finish(reactor, fenced->ToGrpc());
   shard::ShardApi& owner = parts_.shards.ForLane(decoded->envelope.lane);
   const bool taken =
       owner.Post(*std::move(decoded), [this, reactor, response](const shard::LaneResponse& answer) {

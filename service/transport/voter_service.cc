@@ -1,11 +1,13 @@
 #include "service/transport/voter_service.h"
 
+#include <optional>
 #include <variant>
 
 #include "absl/status/statusor.h"
 #include "service/base/check.h"
 #include "service/transport/answer_codec.h"
 #include "service/transport/call_error.h"
+#include "service/transport/fencing.h"
 #include "service/transport/peer_refusal.h"
 #include "service/transport/request_codec.h"
 
@@ -25,6 +27,8 @@ grpc::ServerUnaryReactor* VoterService::Serve(grpc::CallbackServerContext* conte
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   absl::StatusOr<shard::LaneRequest> decoded = Decode(request, self_);
   if (!decoded.ok()) return Finish(reactor, RefusalOf(decoded.status(), self_));
+  const std::optional<CallError> fenced = RefuseOldProcess(catalog_, decoded->envelope.from);
+  if (fenced.has_value()) return Finish(reactor, fenced->ToGrpc());
   shard::ShardApi& owner = shards_.ForLane(decoded->envelope.lane);
   const bool taken =
       owner.Post(*std::move(decoded), [this, reactor, response](const shard::LaneResponse& answer) {

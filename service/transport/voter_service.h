@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quorum/v1/voter.grpc.pb.h"
+#include "service/controller/catalog_api.h"
 #include "service/shard/shard_api.h"
 #include "service/transport/envelope_codec.h"
 
@@ -15,9 +16,9 @@ namespace quorum::transport {
 
 class VoterService : public v1::VoterService::CallbackService {
  public:
-  // `shards` must outlive the gRPC server.
-  VoterService(Receiver self, shard::ShardDirectory& shards)
-      : self_(std::move(self)), shards_(shards) {}
+  // `shards` and `catalog` must outlive the gRPC server.
+  VoterService(Receiver self, shard::ShardDirectory& shards, const controller::CatalogView& catalog)
+      : self_(std::move(self)), shards_(shards), catalog_(catalog) {}
 
   grpc::ServerUnaryReactor* Vote(grpc::CallbackServerContext* context,
                                  const v1::VoteRequest* request,
@@ -39,6 +40,7 @@ class VoterService : public v1::VoterService::CallbackService {
 
   const Receiver self_;
   shard::ShardDirectory& shards_;
+  const controller::CatalogView& catalog_;
 };
 
 }  // namespace quorum::transport

@@ -79,6 +79,40 @@ TEST_F(IdentityTest, LeaderFoundedAgainTakesNoPart) {
   EXPECT_NE(after.leader, before.leader);
 }
 
+// Two processes of one identity. A copy that was started as often as the original is refused; one
+// that was started more often is the node from then on, and the original is told to end, by
+// whichever node it asks for anything.
+TEST_F(IdentityTest, OlderProcessOfACopiedDirectoryIsFenced) {
+  Leadership catalog;
+  ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &catalog));
+  Node& original = cluster_.node(catalog.leader % 3 + 1);
+  original.Kill();
+  NodeSettings settings = original.settings();
+  settings.data_dir += "-copy";
+  settings.log_path += "-copy";
+  std::filesystem::copy(original.data_dir(), settings.data_dir,
+                        std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(cluster_.Start());
+  Node copy(settings);
+  copy.Start();
+  EXPECT_EQ(copy.AwaitExit(), 3);
+  EXPECT_THAT(ReadFile(copy.log_path()), HasSubstr("FATAL reason=FENCED"));
+  EXPECT_TRUE(original.running());
+  // Its second start has an incarnation that the original does not have.
+  copy.Start();
+  EXPECT_EQ(original.AwaitExit(), 3);
+  EXPECT_THAT(ReadFile(original.log_path()), HasSubstr("FATAL reason=FENCED"));
+  EXPECT_TRUE(copy.running());
+  const Stubs stubs(copy.address());
+  EXPECT_TRUE(Await("the copy serves", [&]() -> std::string {
+    v1::AppendResponse response;
+    const grpc::Status status =
+        Call(*stubs.log, &v1::LogService::Stub::Append, AppendOf(kTopic, 0, {"x"}), &response);
+    return status.ok() ? "" : FailureOf(status);
+  }));
+  copy.Kill();
+}
+
 // The right way: a new directory id joins. It is no voter of what the old one voted for, and it
 // holds nobody up.
 TEST_F(IdentityTest, WipedNodeThatJoinsIsAnotherReplica) {

@@ -210,6 +210,30 @@ TEST(NodeControllerTest, DirectoryFoundedAgainUnderItsOldId_IsFenced) {
   EXPECT_TRUE(cluster.RunUntil([&] { return !cluster.node(4).fenced().empty(); }));
 }
 
+// A copy of a directory that was started as often as the original.
+TEST(NodeControllerTest, SameIncarnationAtAnotherAddress_IsFenced) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  NodeController& controller = cluster.Controller()->controller();
+  const Broker known = *controller.catalog().FindBroker(NodeId(4));
+  BrokerRegistration copy;
+  copy.key = known.key;
+  copy.incarnation = known.incarnation;
+  copy.endpoints = {NodeEndpoint{"", "elsewhere:1"}};
+  copy.lane_count = 16;
+  copy.software_version = known.software_version;
+  copy.deadline = cluster.clock().Now() + std::chrono::seconds(10);
+  std::optional<ControllerError> error;
+  controller.RegisterBroker(copy, [&](const ControllerResult& result) { error = result.error; });
+  ASSERT_TRUE(cluster.RunUntil([&] { return error.has_value(); }));
+  EXPECT_EQ(*error, ControllerError::kFencedIncarnation);
+  error.reset();
+  copy.incarnation = Incarnation(known.incarnation.value() + 1);
+  controller.RegisterBroker(copy, [&](const ControllerResult& result) { error = result.error; });
+  ASSERT_TRUE(cluster.RunUntil([&] { return error.has_value(); }));
+  EXPECT_EQ(*error, ControllerError::kNone) << "a restart may have another address";
+}
+
 TEST(NodeControllerTest, LateInitialVoterBesideAWipedOne_ElectsNoFalseLeader) {
   MiniCluster cluster(3, 3);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));

@@ -36,7 +36,7 @@ ClusterNode::ClusterNode(int32_t node, const std::vector<int32_t>& voters)
              calls_,
              clock_,
              ClientLimits{}},
-      voter_service_(parts_.self, *this) {
+      voter_service_(parts_.self, *this, catalog_) {
   catalog_.Add(2, "orders", 1, voters);
   for (const int32_t voter : voters) {
     controller::NodeView view;

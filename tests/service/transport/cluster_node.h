@@ -68,7 +68,7 @@ class ClusterNode : public shard::ShardDirectory {
   HintKeeper keeper_{hints_};
   AddressBook addresses_;
   PeerChannels channels_{addresses_};
-  GrpcPeerTransport transport_{channels_};
+  GrpcPeerTransport transport_{channels_, [](const std::string&) {}};
   OutstandingCalls calls_;
   GrpcClock clock_;
   storage::MemoryDisk disk_{&clock_};

@@ -80,6 +80,12 @@ class FakeCatalog : public controller::CatalogView {
   std::vector<std::shared_ptr<const controller::TopicView>> ListTopics(const std::string& after,
                                                                        size_t count) const override;
   std::vector<controller::NodeView> Nodes() const override { return nodes; }
+  std::optional<Incarnation> Registered(const ReplicaKey& key) const override {
+    for (const controller::NodeView& node : nodes) {
+      if (node.key == key) return node.incarnation;
+    }
+    return std::nullopt;
+  }
   controller::CatalogCounts Counts() const override;
 
   std::vector<controller::NodeView> nodes;

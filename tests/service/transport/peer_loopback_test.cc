@@ -39,7 +39,7 @@ constexpr Duration kTimeout = std::chrono::seconds(20);
 class PeerLoopbackTest : public testing::Test {
  protected:
   void SetUp() override {
-    voter_ = std::make_unique<VoterService>(TestReceiver(), shards_);
+    voter_ = std::make_unique<VoterService>(TestReceiver(), shards_, catalog_);
     observer_ = std::make_unique<ObserverService>(
         TestReceiver(), Incarnation(5),
         ObserverService::Parts{shards_, catalog_, controller_, hints_, clock_});
@@ -83,7 +83,9 @@ class PeerLoopbackTest : public testing::Test {
   std::unique_ptr<GrpcServer> server_;
   AddressBook addresses_;
   PeerChannels channels_{addresses_};
-  GrpcPeerTransport transport_{channels_};
+  std::vector<std::string> fenced_;
+  GrpcPeerTransport transport_{channels_,
+                               [this](const std::string& reason) { fenced_.push_back(reason); }};
 };
 
 TEST_F(PeerLoopbackTest, EachKindReachesTheShardAndItsAnswerComesBack) {
@@ -107,6 +109,39 @@ TEST_F(PeerLoopbackTest, EachKindReachesTheShardAndItsAnswerComesBack) {
     EXPECT_EQ(received, Print(request));
     EXPECT_EQ(Print(*response), Print(answer));
   }
+}
+
+TEST_F(PeerLoopbackTest, AProcessThatTheCatalogKnowsANewerOneOfIsToldSo) {
+  Prng prng(33);
+  int reached = 0;
+  shards_.on_request = [&](const shard::LaneRequest& request, const shard::PeerReply& reply) {
+    ++reached;
+    shard::LaneResponse answer{{TestReceiver().self, Incarnation(5)}, shard::HeaderAnswer{}};
+    if (std::holds_alternative<shard::FetchBatch>(request.body)) answer.body = shard::FetchAnswer{};
+    reply(answer);
+  };
+  controller::NodeView sender;
+  sender.key = ReplicaKey{NodeId(1), DirectoryId{1, 1}};
+  sender.incarnation = Incarnation(7);
+  catalog_.nodes = {sender};
+  const auto send = [&](const ReplicaKey& from, uint64_t incarnation, shard::LaneRequestBody body) {
+    shard::LaneRequest request{RandomEnvelope(&prng), std::move(body)};
+    request.envelope.from = shard::PeerIdentity{from, Incarnation(incarnation)};
+    request.envelope.to.key = TestReceiver().self;
+    return Send(std::move(request)).has_value();
+  };
+  const std::vector<shard::LaneRequestBody> kinds = {shard::VoteBatch{}, shard::BeginBatch{},
+                                                     shard::EndBatch{}, shard::FetchBatch{}};
+  for (const shard::LaneRequestBody& kind : kinds) {
+    fenced_.clear();
+    EXPECT_FALSE(send(sender.key, 6, kind));
+    EXPECT_EQ(fenced_.size(), 1u) << kind.index();
+    EXPECT_TRUE(send(sender.key, 7, kind)) << "the one that has registered";
+    EXPECT_TRUE(send(sender.key, 8, kind)) << "one that is about to";
+    EXPECT_TRUE(send(ReplicaKey{NodeId(1), DirectoryId{9, 9}}, 1, kind)) << "another directory";
+    EXPECT_EQ(fenced_.size(), 1u);
+  }
+  EXPECT_EQ(reached, 12);
 }
 
 TEST_F(PeerLoopbackTest, MegabytesOfRecordsArriveAsTheyAre) {
@@ -323,7 +358,7 @@ TEST_F(PeerLoopbackTest, ARegistrationReachesTheControllerAndItsResultComesBack)
 }
 
 TEST_F(PeerLoopbackTest, APortIsNotShared) {
-  VoterService second(TestReceiver(), shards_);
+  VoterService second(TestReceiver(), shards_, catalog_);
   const auto server = GrpcServer::Start({Address()}, {&second});
   ASSERT_FALSE(server.ok());
   EXPECT_NE(server.status().message().find(Address()), absl::string_view::npos);
