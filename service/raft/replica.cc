@@ -274,6 +274,11 @@ bool Replica::ShutdownFinished() const {
   return state_.election.leader.has_value() && *state_.election.leader != state_.self;
 }
 
+Duration Replica::Lag(MonoTime now) const {
+  if (role() != RoleKind::kFollower || !state_.behind_since.has_value()) return Duration::zero();
+  return std::max(now - *state_.behind_since, Duration::zero());
+}
+
 std::vector<ReplicaDescription> Replica::Describe(MonoTime now) const {
   std::vector<ReplicaDescription> rows;
   const Leader* leader = std::get_if<Leader>(&state_.role);

@@ -77,6 +77,11 @@ class Replica {
   Offset exposed() const { return state_.exposed; }
   // True once the watermark comes from a leader of this process life, not from the disk.
   bool watermark_named() const { return state_.watermark_named; }
+  // Since this process opened it, its log has reached what its leader called committed, or it led.
+  bool was_in_step() const { return state_.was_in_step; }
+  // How long the leader it follows has been ahead of its log with what is committed; zero when it
+  // is not. A replica without a leader lags behind nobody.
+  Duration Lag(MonoTime now) const;
   uint64_t incarnation() const { return state_.incarnation; }
   const std::optional<std::string>& quarantine() const { return state_.quarantine; }
   bool is_voter() const { return state_.IsVoter(); }

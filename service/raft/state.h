@@ -74,6 +74,10 @@ struct State {
   // A leader has named its watermark since this process opened the replica, or this replica leads
   // and has its own: `committed` is no stored bound any more.
   bool watermark_named = false;
+  // In this process life: the log has reached its leader's watermark, or led and committed.
+  bool was_in_step = false;
+  // As a follower: since when the leader's watermark lies above this log. Absent while it does not.
+  std::optional<MonoTime> behind_since;
   // What readers have been shown.
   Offset exposed;
 

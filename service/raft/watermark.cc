@@ -40,6 +40,15 @@ void Commit(State& state, Offset high_watermark, const char* reason, StepContext
                                 high_watermark, reason}});
 }
 
+void NoteLag(State& state, Offset high_watermark, const StepContext& context) {
+  if (high_watermark <= state.log.end()) {
+    state.was_in_step = true;
+    state.behind_since.reset();
+  } else if (!state.behind_since.has_value()) {
+    state.behind_since = context.now;
+  }
+}
+
 }  // namespace
 
 void UpdateWatermark(State& state, StepContext& context) {
@@ -52,6 +61,8 @@ void UpdateWatermark(State& state, StepContext& context) {
   const bool was_ready = leader->ready;
   leader->ready = true;
   state.watermark_named = true;
+  state.was_in_step = true;
+  state.behind_since.reset();
   Commit(state, *candidate, "a majority holds it", context);
   if (!was_ready) {
     context.Emit(LeadershipChanged{state.election.epoch, state.election.leader, true});
@@ -67,6 +78,7 @@ void LearnWatermark(State& state, Offset high_watermark, StepContext& context) {
     return;
   }
   state.watermark_named = true;
+  NoteLag(state, high_watermark, context);
   const Offset known = std::min(high_watermark, state.log.end());
   if (state.committed == known) return;
   Commit(state, known, "the leader says so", context);

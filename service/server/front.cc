@@ -65,6 +65,7 @@ struct Front::Impl {
         reflection_v1(ServiceNames()),
         reflection_v1alpha(ServiceNames()) {}
 
+  transport::ErrorCounts errors;
   transport::OutstandingCalls forwarded;
   transport::ClientParts client_parts;
   transport::VoterService voter_service;
@@ -82,6 +83,7 @@ std::optional<storage::StoreError> Front::Start(const ServeConfig& config, const
   auto impl = std::make_unique<Impl>(config, parts);
   transport::GrpcServerOptions options;
   options.address = config.listen_address;
+  options.errors = &impl->errors;
   auto server = transport::GrpcServer::Start(
       options,
       {&impl->voter_service, &impl->observer_service, &impl->log_service, &impl->admin_service,
@@ -101,6 +103,8 @@ Front::~Front() { Shutdown(Duration::zero()); }
 void Front::SetHealth(const std::string& name, bool serving) {
   impl_->health_service.Set(name, serving);
 }
+
+const transport::ErrorCounts& Front::errors() const { return impl_->errors; }
 
 void Front::Drain() { impl_->client_parts.shutting_down = true; }
 

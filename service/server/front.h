@@ -14,6 +14,7 @@
 #include "service/controller/catalog_api.h"
 #include "service/server/server_config.h"
 #include "service/shard/shard_api.h"
+#include "service/transport/error_counts.h"
 #include "service/transport/leader_hints.h"
 #include "service/transport/peer_channels.h"
 #include "storage/api/recovery.h"
@@ -44,6 +45,9 @@ class Front {
 
   // What grpc.health.v1 says of a name (node_health.h).
   void SetHealth(const std::string& name, bool serving);
+
+  // The calls that were answered with an error.
+  const transport::ErrorCounts& errors() const;
 
   // New calls of clients are refused from now on, and those that wait give up.
   void Drain();

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <fstream>
 #include <sstream>
@@ -85,12 +86,19 @@ void AddProtocol(const NodeStats& stats, Page* page) {
   page->Counter("quorum_truncations_total", "Log tails cut off because a leader had another one.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.truncations; }));
-  page->Counter("quorum_refusals_total", "Requests of clients and peers refused, by reason.");
+  page->Counter("quorum_refusals_total",
+                "Requests of clients and peers refused by replicas, by reason.");
   for (size_t i = 0; i < kRefusals.size(); ++i) {
     page->Row(Sum(
                   stats, [i](const ShardStats& s) -> auto& { return s.refusals[i]; }),
               {{"reason", raft::Name(kRefusals[i])}});
   }
+}
+
+void AddErrors(const NodeStats& stats, Page* page) {
+  page->Counter("quorum_call_errors_total",
+                "Calls answered with an error, by the reason of their ErrorInfo or gRPC code.");
+  for (const auto& [reason, count] : stats.errors) page->Row(count, {{"reason", reason}});
 }
 
 void AddAppends(const NodeStats& stats, Page* page) {
@@ -130,6 +138,15 @@ void AddState(const NodeStats& stats, Page* page) {
   page->Gauge("quorum_quarantined_replicas", "Replicas that neither vote nor serve.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.quarantined; }));
+  page->Gauge("quorum_catching_up_replicas",
+              "Voters that have not been in step with their leader since the start.");
+  page->Row(Sum(
+      stats, [](const ShardStats& s) -> auto& { return s.catching_up; }));
+  page->Gauge("quorum_replica_lag_seconds_max",
+              "How long the worst voter has been behind its leader's high watermark.");
+  uint64_t lag_ms = 0;
+  for (const ShardStats* shard : stats.shards) lag_ms = std::max(lag_ms, shard->lag_ms.load());
+  page->Row(static_cast<double>(lag_ms) / 1000);
   page->Gauge("quorum_unsynced_bytes", "Bytes of records whose sync is still out.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.unsynced_bytes; }));
@@ -189,6 +206,7 @@ void AddProcess(const NodeStats& stats, Page* page) {
 std::string MetricsPage(const NodeStats& stats) {
   Page page;
   AddProtocol(stats, &page);
+  AddErrors(stats, &page);
   AddAppends(stats, &page);
   AddDisk(stats, &page);
   AddState(stats, &page);

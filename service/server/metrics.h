@@ -29,6 +29,8 @@ struct NodeStats {
   // Suspicions that were logged (QUORUM_BUG).
   uint64_t bugs = 0;
   bool ready = false;
+  // Calls that were answered with an error, by reason.
+  std::vector<std::pair<std::string, uint64_t>> errors;
 };
 
 std::string MetricsPage(const NodeStats& stats);

@@ -7,11 +7,13 @@ namespace quorum::server {
 NodeHealth::NodeHealth(Publish publish) : publish_(std::move(publish)) {}
 
 bool NodeHealth::Update(const HealthInputs& inputs) {
-  const bool opened = inputs.caught_up && inputs.open >= inputs.assigned;
-  const bool became_ready = opened && !was_ready_ && !inputs.draining;
+  const bool in_step =
+      inputs.caught_up && inputs.in_step >= inputs.assigned && inputs.catching_up == 0;
+  lags_ = inputs.lag > (lags_ || !was_ready_ ? kLagOver : kLagMax);
+  const bool became_ready = in_step && !lags_ && !was_ready_ && !inputs.draining;
   was_ready_ = was_ready_ || became_ready;
   live_ = inputs.oldest_round < kStandstill;
-  ready_ = live_ && was_ready_ && !inputs.catalog_failed && !inputs.draining;
+  ready_ = live_ && was_ready_ && !lags_ && !inputs.catalog_failed && !inputs.draining;
   Say("", live_);
   Say("liveness", live_);
   Say("startup", true);

@@ -61,7 +61,7 @@ std::string TopicName(const controller::NodeController* controller, TopicId id) 
   return topic == nullptr ? absl::StrCat("#", id.value()) : topic->name;
 }
 
-// Replicas that the catalog assigns to `self`.
+// Replicas that the catalog assigns to `self`, but for its own.
 size_t CountAssigned(const controller::CatalogView& view, const ReplicaKey& self) {
   constexpr size_t kPage = 1'000;
   size_t count = 0;
@@ -69,6 +69,7 @@ size_t CountAssigned(const controller::CatalogView& view, const ReplicaKey& self
   for (;;) {
     const auto topics = view.ListTopics(after, kPage);
     for (const auto& topic : topics) {
+      if (topic->id == kMetadataPartition.topic) continue;
       for (const controller::PartitionView& partition : topic->partitions) {
         const auto& keys = partition.assignment;
         if (std::find(keys.begin(), keys.end(), self) != keys.end()) ++count;
@@ -293,7 +294,10 @@ void Server::Node::UpdateHealth() {
     inputs.oldest_round = std::max(inputs.oldest_round, now - controller_thread->last_round());
   }
   inputs.caught_up = caught_up;
-  inputs.open = shards->replica_count();
+  const ShardPool::Standing standing = shards->standing();
+  inputs.in_step = standing.in_step;
+  inputs.catching_up = standing.catching_up;
+  inputs.lag = standing.lag;
   if (inputs.caught_up && !health.ready()) {
     inputs.assigned = CountAssigned(controller->view(), self());
   }
@@ -301,7 +305,7 @@ void Server::Node::UpdateHealth() {
   inputs.draining = draining;
   if (!health.Update(inputs)) return;
   const auto after = std::chrono::duration_cast<std::chrono::milliseconds>(now - started);
-  LOG(INFO) << "ready node=" << config.node << " replicas=" << inputs.open
+  LOG(INFO) << "ready node=" << config.node << " replicas=" << shards->replica_count()
             << " after_ms=" << after.count();
 }
 
@@ -330,6 +334,7 @@ NodeStats Server::Node::Stats() const {
   stats.disk_stalls = watchdog->stalls();
   stats.bugs = BugCount().load();
   stats.ready = health.ready();
+  if (front != nullptr) stats.errors = front->errors().Counts();
   return stats;
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 // Gauges are counted anew at most this often: it takes a walk over all replicas of the shard.
 constexpr Duration kGaugePeriod = std::chrono::seconds(1);
+// While a start is watched.
+constexpr Duration kStartPeriod = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -34,14 +36,18 @@ struct ShardPool::Runner {
     stats.unsynced_bytes = shard.unsynced_bytes();
     stats.waiters = shard.waiter_count();
     const MonoTime now = clock.Now();
-    if (now - gauges_at >= kGaugePeriod) {
+    const Duration period = stats.catching_up > 0 ? kStartPeriod : kGaugePeriod;
+    // What is born must not pass for a replica that is in step.
+    if (now - gauges_at >= period || stats.replicas != counted) {
       gauges_at = now;
       CountGauges();
     }
-    return next;
+    // Nobody wakes the shard for the count.
+    return stats.catching_up > 0 ? std::min(next, gauges_at + kStartPeriod) : next;
   }
 
   void CountGauges();
+  void CountStanding(const std::vector<PartitionId>& ids);
 
   const Clock& clock;
   ShardStats stats;
@@ -49,13 +55,16 @@ struct ShardPool::Runner {
   Waker waker;
   shard::Shard shard;
   MonoTime gauges_at;
+  // Replicas when the gauges were counted.
+  uint64_t counted = 0;
   std::unique_ptr<LoopThread> thread;
 };
 
 void ShardPool::Runner::CountGauges() {
   std::array<uint64_t, kRoles.size()> roles{};
   uint64_t quarantined = 0;
-  for (const PartitionId& id : shard.Partitions()) {
+  const std::vector<PartitionId> ids = shard.Partitions();
+  for (const PartitionId& id : ids) {
     const raft::Replica* replica = shard.Find(id);
     const auto* role = std::find(kRoles.begin(), kRoles.end(), replica->role());
     ++roles[static_cast<size_t>(role - kRoles.begin())];
@@ -63,7 +72,29 @@ void ShardPool::Runner::CountGauges() {
   }
   for (size_t i = 0; i < roles.size(); ++i) stats.roles[i] = roles[i];
   stats.quarantined = quarantined;
+  CountStanding(ids);
+  counted = ids.size();
   observer.Forget([this](PartitionId id) { return shard.Find(id) != nullptr; });
+}
+
+void ShardPool::Runner::CountStanding(const std::vector<PartitionId>& ids) {
+  uint64_t in_step = 0;
+  uint64_t catching_up = 0;
+  Duration lag = Duration::zero();
+  for (const PartitionId& id : ids) {
+    const raft::Replica& replica = *shard.Find(id);
+    // Whoever mends what is quarantined sees it elsewhere; it will never be in step.
+    const bool counts = replica.is_voter() && !replica.quarantine().has_value();
+    const bool behind = counts && !replica.was_in_step();
+    if (behind) ++catching_up;
+    if (!behind && id != kMetadataPartition) ++in_step;
+    if (counts) lag = std::max(lag, replica.Lag(clock.Now()));
+  }
+  // In this order: who sees a replica among those in step sees the others that came with it.
+  stats.catching_up = catching_up;
+  stats.lag_ms =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(lag).count());
+  stats.in_step = in_step;
 }
 
 ShardPool::ShardPool(const shard::ShardConfig& config, size_t count, const Parts& parts)
@@ -145,6 +176,17 @@ size_t ShardPool::replica_count() const {
   size_t count = 0;
   for (const auto& runner : runners_) count += runner->stats.replicas.load();
   return count;
+}
+
+ShardPool::Standing ShardPool::standing() const {
+  Standing standing;
+  for (const auto& runner : runners_) {
+    const ShardStats& stats = runner->stats;
+    standing.in_step += stats.in_step.load();
+    standing.catching_up += stats.catching_up.load();
+    standing.lag = std::max<Duration>(standing.lag, std::chrono::milliseconds(stats.lag_ms.load()));
+  }
+  return standing;
 }
 
 Duration ShardPool::OldestRound(MonoTime now) const {

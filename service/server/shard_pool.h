@@ -70,6 +70,13 @@ class ShardPool : public shard::ShardDirectory {
   std::vector<const ShardStats*> stats() const;
   // Replicas open in all shards.
   size_t replica_count() const;
+  // How its replicas stand to their leaders; see ShardStats.
+  struct Standing {
+    size_t in_step = 0;
+    size_t catching_up = 0;
+    Duration lag = Duration::zero();
+  };
+  Standing standing() const;
   // How long ago the shard whose newest round is oldest began it. About a second at rest.
   Duration OldestRound(MonoTime now) const;
 

@@ -59,6 +59,13 @@ struct ShardStats {
   // In the order of kRoles.
   std::array<Counter, kRoles.size()> roles{};
   Counter quarantined{0};
+  // Replicas, but that of the catalog, that are voters and were in step once, or need not be:
+  // observers and what is quarantined.
+  Counter in_step{0};
+  // Voters that have not been in step with their leader since the start of the process.
+  Counter catching_up{0};
+  // How long the worst of the voters has been behind its leader's watermark.
+  Counter lag_ms{0};
   Counter unsynced_bytes{0};
   Counter waiters{0};
 };

@@ -42,6 +42,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   int port = 0;
   Bound(options, &builder);
   Listen(options, &builder, &port);
+  if (options.errors != nullptr) {
+    builder.experimental().SetInterceptorCreators(options.errors->Interceptors());
+  }
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "service/base/time.h"
+#include "service/transport/error_counts.h"
 #include "service/transport/wire_limits.h"
 
 namespace quorum::transport {
@@ -27,6 +28,8 @@ struct GrpcServerOptions {
   int streams_max = 10'000;
   // What all connections together may hold in buffers, in bytes.
   size_t memory_max = size_t{1} << 30;
+  // Counts the calls that are answered with an error; null for none. Outlives the server.
+  ErrorCounts* errors = nullptr;
 };
 
 class GrpcServer {

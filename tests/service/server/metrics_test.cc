@@ -50,10 +50,22 @@ TEST_F(MetricsTest, ShardsAreAddedUp) {
 TEST_F(MetricsTest, RefusalsAndRolesHaveARowEach) {
   Add(&first_.refusals[kRefusals.size() - 1], 4);
   second_.roles[3] = 6;
-  EXPECT_EQ(Row("quorum_refusals_total{reason=\"THROTTLED\"}"), "4");
+  EXPECT_EQ(Row("quorum_refusals_total{reason=\"REQUEST_TIMED_OUT\"}"), "4");
   EXPECT_EQ(Row("quorum_refusals_total{reason=\"NOT_LEADER_OR_FOLLOWER\"}"), "0");
   EXPECT_EQ(Row("quorum_replicas_by_role{role=\"Leader\"}"), "6");
   EXPECT_EQ(Row("quorum_replicas_by_role{role=\"Resigned\"}"), "0");
+}
+
+TEST_F(MetricsTest, ErrorsHaveARowPerReasonAndTheWorstLagCounts) {
+  stats_.errors = {{"THROTTLED", 3}, {"GRPC_UNKNOWN", 0}};
+  first_.catching_up = 2;
+  second_.catching_up = 1;
+  first_.lag_ms = 1'500;
+  second_.lag_ms = 200;
+  EXPECT_EQ(Row("quorum_call_errors_total{reason=\"THROTTLED\"}"), "3");
+  EXPECT_EQ(Row("quorum_call_errors_total{reason=\"GRPC_UNKNOWN\"}"), "0");
+  EXPECT_EQ(Row("quorum_catching_up_replicas"), "3");
+  EXPECT_EQ(Row("quorum_replica_lag_seconds_max"), "1.5");
 }
 
 TEST_F(MetricsTest, SyncsAreCountedByFile) {

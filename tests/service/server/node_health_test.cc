@@ -14,7 +14,7 @@ class NodeHealthTest : public testing::Test {
     HealthInputs inputs;
     inputs.caught_up = true;
     inputs.assigned = 5;
-    inputs.open = 5;
+    inputs.in_step = 5;
     return inputs;
   }
 
@@ -43,12 +43,46 @@ TEST_F(NodeHealthTest, ReadinessNeedsTheCatalogAndEveryReplica) {
   inputs.caught_up = false;
   EXPECT_FALSE(health_.Update(inputs));
   inputs = Settled();
-  inputs.open = 4;
+  inputs.in_step = 4;
   EXPECT_FALSE(health_.Update(inputs));
   EXPECT_FALSE(health_.ready());
   EXPECT_TRUE(health_.Update(Settled()));
   EXPECT_TRUE(health_.ready());
   EXPECT_TRUE(said_.at("quorum.v1.LogService"));
+}
+
+TEST_F(NodeHealthTest, AVoterThatHasNotBeenInStepYetHoldsReadinessUpAtTheStartOnly) {
+  HealthInputs inputs = Settled();
+  inputs.catching_up = 1;
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_FALSE(health_.ready());
+  EXPECT_TRUE(said_.at("liveness"));
+  EXPECT_TRUE(health_.Update(Settled()));
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_TRUE(health_.ready()) << "one that was created since";
+}
+
+TEST_F(NodeHealthTest, AReplicaThatLagsForLongTakesReadinessAwayUntilItHasNearlyCaughtUp) {
+  HealthInputs inputs = Settled();
+  inputs.lag = NodeHealth::kLagOver + std::chrono::milliseconds(1);
+  EXPECT_FALSE(health_.Update(inputs));
+  EXPECT_FALSE(health_.ready()) << "at the start";
+  inputs.lag = NodeHealth::kLagOver;
+  EXPECT_TRUE(health_.Update(inputs));
+  inputs.lag = NodeHealth::kLagMax;
+  health_.Update(inputs);
+  EXPECT_TRUE(health_.ready());
+  inputs.lag = NodeHealth::kLagMax + std::chrono::milliseconds(1);
+  health_.Update(inputs);
+  EXPECT_FALSE(health_.ready());
+  EXPECT_FALSE(said_.at("quorum.v1.LogService"));
+  EXPECT_TRUE(said_.at("quorum.v1.VoterService")) << "it must be reached to catch up";
+  inputs.lag = NodeHealth::kLagOver + std::chrono::milliseconds(1);
+  health_.Update(inputs);
+  EXPECT_FALSE(health_.ready()) << "not to and fro";
+  inputs.lag = NodeHealth::kLagOver;
+  health_.Update(inputs);
+  EXPECT_TRUE(health_.ready());
 }
 
 TEST_F(NodeHealthTest, WhatIsAssignedLaterTakesNothingAway) {

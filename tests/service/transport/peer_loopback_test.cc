@@ -19,6 +19,7 @@
 #include "service/base/prng.h"
 #include "service/transport/address_book.h"
 #include "service/transport/call_error.h"
+#include "service/transport/error_counts.h"
 #include "service/transport/grpc_controller_link.h"
 #include "service/transport/grpc_peer_transport.h"
 #include "service/transport/grpc_server.h"
@@ -43,7 +44,10 @@ class PeerLoopbackTest : public testing::Test {
     observer_ = std::make_unique<ObserverService>(
         TestReceiver(), Incarnation(5),
         ObserverService::Parts{shards_, catalog_, controller_, hints_, clock_});
-    auto server = GrpcServer::Start({"127.0.0.1:0"}, {voter_.get(), observer_.get()});
+    GrpcServerOptions options;
+    options.address = "127.0.0.1:0";
+    options.errors = &errors_;
+    auto server = GrpcServer::Start(options, {voter_.get(), observer_.get()});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     addresses_.Set(NodeId(2), Address());
@@ -78,6 +82,15 @@ class PeerLoopbackTest : public testing::Test {
   FakeController controller_;
   LeaderHints hints_;
   FixedClock clock_;
+  uint64_t ErrorsOf(const std::string& reason) const {
+    for (const auto& [name, count] : errors_.Counts()) {
+      if (name == reason) return count;
+    }
+    ADD_FAILURE() << reason << " is not counted";
+    return 0;
+  }
+
+  ErrorCounts errors_;
   std::unique_ptr<VoterService> voter_;
   std::unique_ptr<ObserverService> observer_;
   std::unique_ptr<GrpcServer> server_;
@@ -142,6 +155,23 @@ TEST_F(PeerLoopbackTest, AProcessThatTheCatalogKnowsANewerOneOfIsToldSo) {
     EXPECT_EQ(fenced_.size(), 1u);
   }
   EXPECT_EQ(reached, 12);
+  EXPECT_EQ(ErrorsOf("FENCED_INCARNATION"), 4u);
+}
+
+TEST_F(PeerLoopbackTest, CallsThatFailAreCountedByReason) {
+  Prng prng(34);
+  for (const auto& [reason, count] : errors_.Counts()) EXPECT_EQ(count, 0u) << reason;
+  shards_.on_request = [&](const shard::LaneRequest&, const shard::PeerReply& reply) {
+    reply({{TestReceiver().self, Incarnation(5)},
+           shard::RefusedRequest{shard::EnvelopeError::kThrottled}});
+  };
+  EXPECT_FALSE(Send(RequestToNode2(&prng)).has_value());
+  EXPECT_FALSE(Send(RequestToNode2(&prng)).has_value());
+  EXPECT_EQ(ErrorsOf("THROTTLED"), 2u);
+  errors_.Note(grpc::Status(grpc::StatusCode::UNAVAILABLE, "without a reason"));
+  EXPECT_EQ(ErrorsOf("GRPC_UNAVAILABLE"), 1u);
+  errors_.Note(grpc::Status::OK);
+  EXPECT_EQ(ErrorsOf("THROTTLED"), 2u);
 }
 
 TEST_F(PeerLoopbackTest, MegabytesOfRecordsArriveAsTheyAre) {
