@@ -85,6 +85,30 @@ buf_lint() {
   "${tools}/node_modules/.bin/buf" lint
 }
 
+# The commit that the schemas must stay compatible with: where this branch left main, and on main the
+# commit before this one. Empty when there is none.
+compatible_commit() {
+  local git=(git -c safe.directory="*") head base branch
+  head="$("${git[@]}" rev-parse --verify --quiet HEAD)" || return 0
+  for branch in main origin/main; do
+    base="$("${git[@]}" merge-base HEAD "${branch}" 2>/dev/null)" || continue
+    [[ "${base}" != "${head}" ]] ||
+      base="$("${git[@]}" rev-parse --verify --quiet "HEAD^1")" || return 0
+    echo "${base}"
+    return 0
+  done
+}
+
+# buf reads a .git directory, which a worktree does not have, so it gets the files.
+buf_breaking() {
+  local before status=0
+  before="$(mktemp -d)"
+  git -c safe.directory="*" archive "$1" buf.yaml proto | tar -x -C "${before}"
+  "${tools}/node_modules/.bin/buf" breaking --against "${before}" || status=$?
+  rm -rf "${before}"
+  return "${status}"
+}
+
 shell_check() {
   files dev .ci/run '*.sh' '*.bash' | xargs -0 -r shellcheck -x
 }
@@ -121,6 +145,12 @@ check "buildifier" buildifier
 if [[ -d proto ]]; then
   check "buf format" buf_format
   check "buf lint" buf_lint
+  against="$(compatible_commit)"
+  if [[ -n "${against}" ]]; then
+    check "buf breaking" buf_breaking "${against}"
+  else
+    echo "  skip  buf breaking: no earlier commit of main here"
+  fi
 fi
 check "shellcheck" shell_check
 check "Kubernetes schemas" kubernetes_schemas
