@@ -12,16 +12,6 @@
 namespace quorum::transport {
 namespace {
 
-// A forwarded call ends a little after the node it went to has given its answer.
-constexpr Duration kHopSlack = std::chrono::milliseconds(100);
-
-bool IsRefused(const google::rpc::Status& status) {
-  const std::optional<google::rpc::ErrorInfo> info = ErrorInfoOf(status);
-  if (!info.has_value()) return false;
-  const auto outcome = info->metadata().find(kOutcomeKey);
-  return outcome != info->metadata().end() && outcome->second == kOutcomeRefused;
-}
-
 // Refusals that concern the node that was asked rather than the append.
 bool IsElsewhere(const google::rpc::Status& status) {
   for (const v1::ErrorReason reason :
@@ -213,6 +203,14 @@ void AppendFlow::Forward(NodeId target) {
   // nothing is sent before it stands: that is known not to be executed.
   if (channel == nullptr || channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
     After(AttemptResult::kNotSent);
+    return;
+  }
+  if (options_.forwarder != nullptr) {
+    options_.forwarder->Add(target, channel, entry_,
+                            [self = shared_from_this()](const google::rpc::Status& status,
+                                                        const v1::AppendResponse& response) {
+                              self->OnForwarded(status, response);
+                            });
     return;
   }
   v1::AppendRequest request;

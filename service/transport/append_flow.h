@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "quorum/v1/log.pb.h"
+#include "service/transport/append_forwarder.h"
 #include "service/transport/append_request.h"
 #include "service/transport/client_parts.h"
 #include "service/transport/forward_policy.h"
@@ -35,6 +36,8 @@ struct AppendOptions {
   MonoTime deadline = kNever;
   // True once the client has gone: no further attempt begins.
   std::function<bool()> cancelled;
+  // Where it goes on its way to other nodes, with the other entries of its call; null: alone.
+  std::shared_ptr<AppendForwarder> forwarder;
 };
 
 class AppendFlow : public std::enable_shared_from_this<AppendFlow> {

@@ -167,6 +167,13 @@ bool HasReason(const google::rpc::Status& status, v1::ErrorReason reason) {
   return info.has_value() && info->reason() == ReasonName(reason);
 }
 
+bool IsRefused(const google::rpc::Status& status) {
+  const std::optional<google::rpc::ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value()) return false;
+  const auto outcome = info->metadata().find(kOutcomeKey);
+  return outcome != info->metadata().end() && outcome->second == kOutcomeRefused;
+}
+
 std::optional<int64_t> MetadataNumber(const google::rpc::Status& status, absl::string_view key) {
   const std::optional<google::rpc::ErrorInfo> info = ErrorInfoOf(status);
   if (!info.has_value()) return std::nullopt;

@@ -82,6 +82,9 @@ std::optional<google::rpc::ErrorInfo> ErrorInfoOf(const google::rpc::Status& sta
 // True when the status carries an ErrorInfo of ours with this reason.
 bool HasReason(const google::rpc::Status& status, v1::ErrorReason reason);
 
+// True when the status promises that the append is not, and never will be, in the log.
+bool IsRefused(const google::rpc::Status& status);
+
 // The value of a metadata key of our ErrorInfo, read as a number; empty when it is none.
 std::optional<int64_t> MetadataNumber(const google::rpc::Status& status, absl::string_view key);
 

@@ -148,6 +148,8 @@ grpc::ServerUnaryReactor* LogService::AppendBatch(grpc::CallbackServerContext* c
   if (error.has_value()) return Finish(reactor, error->Refused().ToGrpc());
   const std::vector<BatchEntry> entries = MirrorEntries(*request, response);
   const auto named = CountNames(*request);
+  options.forwarder = std::make_shared<AppendForwarder>(parts_, options.deadline);
+  const AppendForwarder::Gathering gathering(options.forwarder);
   // One more than there are entries, so that the call cannot end before all have begun.
   const auto end = std::make_shared<BatchEnd>(entries.size() + 1, reactor);
   for (const BatchEntry& entry : entries) {
