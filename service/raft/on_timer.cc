@@ -43,8 +43,7 @@ MonoTime MajoritySeen(const State& state, const Leader& leader, size_t needed) {
 void Note(State& state, const PeerSeen& seen) {
   if (auto* leader = std::get_if<Leader>(&state.role)) {
     const auto found = leader->progress.find(seen.peer);
-    if (found == leader->progress.end() || !found->second.last_fetch.has_value()) return;
-    found->second.last_fetch = std::max(*found->second.last_fetch, seen.at);
+    if (found != leader->progress.end()) found->second.OnSeen(seen.at, state.log.end());
     return;
   }
   auto* follower = std::get_if<Follower>(&state.role);

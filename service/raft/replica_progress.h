@@ -31,7 +31,9 @@ struct ReplicaProgress {
   std::optional<MonoTime> last_fetch;
   // When it last held everything that the leader had at an earlier moment.
   std::optional<MonoTime> last_caught_up;
-  // The leader's log end at that last Fetch.
+  // Its last accepted Fetch, and the leader's log end then. A sign of life through the session
+  // leaves both: the leader's end has moved on meanwhile.
+  std::optional<MonoTime> fetched_at;
   Offset leader_end_at_last_fetch;
   // The watermark that it said it knows.
   std::optional<Offset> known_high_watermark;
@@ -40,6 +42,10 @@ struct ReplicaProgress {
   // Notes an accepted Fetch at `offset`. False when it is a stale duplicate: an offset below what
   // this process life of the replica has acknowledged already.
   bool OnFetch(Offset offset, Incarnation from, Offset leader_end, MonoTime now);
+
+  // Notes a sign of life at `at`, now or before: it is there, and its log is as its last Fetch
+  // said. Ignored before the first Fetch.
+  void OnSeen(MonoTime at, Offset leader_end);
 
   // For an observer: it has been silent for too long to be shown or kept count of.
   bool HasVanished(MonoTime now) const {

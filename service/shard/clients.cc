@@ -126,7 +126,9 @@ void NoteSession(const ShardState& shard, const Partition& partition,
   const auto seen = found->second.LastSeen(partition.id, partition.replica.election().epoch);
   if (!seen.has_value() || !row->last_fetch.has_value()) return;
   row->last_fetch = std::max(*row->last_fetch, *seen);
-  if (row->log_end == partition.replica.log().end()) row->last_caught_up = row->last_fetch;
+  // The leader's end only rises, so whoever holds all of it now held all of it then.
+  if (row->log_end != partition.replica.log().end()) return;
+  row->last_caught_up = std::max(row->last_caught_up.value_or(*seen), *seen);
 }
 
 // Looks at the parked reads again once the replica's role is on disk; once for all of them.

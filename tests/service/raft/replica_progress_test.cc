@@ -55,6 +55,31 @@ TEST(ReplicaProgress, C147_AtTheEndOfThePreviousFetch_ItWasCaughtUpThen) {
   EXPECT_EQ(progress.last_caught_up, At(200)) << "it never goes back";
 }
 
+// The leader had 100 long before the sign of life, so the follower did not hold all of it then.
+TEST(ReplicaProgress, C147_ASignOfLifeIsNoPosition) {
+  ReplicaProgress progress;
+  progress.OnSeen(At(50), Offset(10));
+  EXPECT_EQ(progress.last_fetch, std::nullopt) << "it has never fetched";
+  EXPECT_TRUE(Fetch(progress, 10, 10, 100));
+  progress.OnSeen(At(500), Offset(100));
+  EXPECT_EQ(progress.last_fetch, At(500));
+  EXPECT_EQ(progress.last_caught_up, At(100));
+  EXPECT_TRUE(Fetch(progress, 12, 200, 600));
+  EXPECT_EQ(progress.last_caught_up, At(100));
+  EXPECT_TRUE(Fetch(progress, 200, 300, 700));
+  EXPECT_EQ(progress.last_caught_up, At(600));
+  EXPECT_EQ(progress.last_fetch, At(700));
+}
+
+TEST(ReplicaProgress, C147_ASignOfLifeOfAnIdleReplicaThatHoldsEverythingKeepsItCaughtUp) {
+  ReplicaProgress progress;
+  EXPECT_TRUE(Fetch(progress, 10, 10, 100));
+  progress.OnSeen(At(500), Offset(10));
+  EXPECT_EQ(progress.last_caught_up, At(500));
+  progress.OnSeen(At(400), Offset(10));
+  EXPECT_EQ(progress.last_caught_up, At(500)) << "it never goes back";
+}
+
 TEST(ReplicaProgress, C089_ALowerOffsetOfTheSameLife_IsAStaleDuplicate) {
   ReplicaProgress progress;
   EXPECT_TRUE(Fetch(progress, 8, 10, 100));
