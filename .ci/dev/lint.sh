@@ -85,8 +85,8 @@ buf_lint() {
   "${tools}/node_modules/.bin/buf" lint
 }
 
-# The commit that the schemas must stay compatible with: where this branch left main, and on main the
-# commit before this one. Empty when there is none.
+# The commit that the schemas must stay compatible with: where this branch left main, and on main
+# the commit before this one. Empty when there is none.
 compatible_commit() {
   local git=(git -c safe.directory="*") head base branch
   head="$("${git[@]}" rev-parse --verify --quiet HEAD)" || return 0
