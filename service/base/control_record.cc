@@ -22,12 +22,16 @@ namespace {
 // Field numbers of quorum.v1.ControlRecord and the messages in it.
 constexpr uint32_t kLeaderChangeField = 1;
 constexpr uint32_t kVotersRecordField = 2;
+constexpr uint32_t kProducerBindingField = 6;
 constexpr uint32_t kLeaderField = 1;
 constexpr uint32_t kVoterKeysField = 2;
 constexpr uint32_t kGrantingKeysField = 3;
 constexpr uint32_t kVotersField = 1;
 constexpr uint32_t kKeyField = 1;
 constexpr uint32_t kEndpointField = 2;
+constexpr uint32_t kProducerNameField = 1;
+constexpr uint32_t kProducerIdField = 2;
+constexpr uint32_t kProducerEpochField = 3;
 constexpr uint32_t kNodeIdField = 1;
 constexpr uint32_t kDirectoryIdField = 2;
 
@@ -64,6 +68,21 @@ std::string EncodeVoters(const VoterSet& voters) {
   return out;
 }
 
+bool IsLegalName(absl::string_view name) {
+  return !name.empty() && name.size() <= kProducerNameMax;
+}
+
+std::string EncodeBinding(const ProducerBinding& binding) {
+  CHECK(IsLegalName(binding.name)) << binding.name.size();
+  CHECK_GE(binding.producer_id, kNamedProducerIds);
+  CHECK_GE(binding.producer_epoch, 0);
+  std::string out;
+  wire::AddBytes(kProducerNameField, binding.name, &out);
+  wire::AddSignedVarint(kProducerIdField, binding.producer_id, &out);
+  wire::AddSignedVarint(kProducerEpochField, binding.producer_epoch, &out);
+  return out;
+}
+
 std::string EncodeControlRecord(const ControlRecord& record) {
   std::string out;
   std::visit(Overloaded{[&out](const LeaderChange& change) {
@@ -71,6 +90,9 @@ std::string EncodeControlRecord(const ControlRecord& record) {
                         },
                         [&out](const VotersRecord& voters) {
                           wire::AddBytes(kVotersRecordField, EncodeVoters(voters.voters), &out);
+                        },
+                        [&out](const ProducerBinding& binding) {
+                          wire::AddBytes(kProducerBindingField, EncodeBinding(binding), &out);
                         }},
              record);
   return out;
@@ -159,19 +181,57 @@ std::optional<VotersRecord> DecodeVoters(absl::string_view bytes) {
   return VotersRecord{VoterSet(std::move(voters))};
 }
 
+// One field of a binding into `number`; false when it is of the wrong type, there twice, or above
+// `max`.
+bool TakeNumber(const wire::Field& field, uint64_t max, std::optional<uint64_t>* number) {
+  if (field.type != wire::Type::kVarint || number->has_value() || field.value > max) return false;
+  *number = field.value;
+  return true;
+}
+
+std::optional<ProducerBinding> DecodeBinding(absl::string_view bytes) {
+  std::optional<std::string> name;
+  std::optional<uint64_t> id;
+  std::optional<uint64_t> epoch;
+  wire::Reader reader(bytes);
+  wire::Field field;
+  while (reader.Next(&field)) {
+    if (field.number == kProducerNameField) {
+      if (name.has_value() || field.type != wire::Type::kLengthDelimited) return std::nullopt;
+      name = std::string(field.content);
+    } else if (field.number == kProducerIdField) {
+      if (!TakeNumber(field, std::numeric_limits<int64_t>::max(), &id)) return std::nullopt;
+    } else if (field.number == kProducerEpochField) {
+      if (!TakeNumber(field, std::numeric_limits<int32_t>::max(), &epoch)) return std::nullopt;
+    }
+  }
+  const bool whole = reader.ok() && name.has_value() && id.has_value() && epoch.has_value();
+  if (!whole || !IsLegalName(*name) || *id < uint64_t{kNamedProducerIds}) return std::nullopt;
+  return ProducerBinding{*std::move(name), static_cast<int64_t>(*id), static_cast<int32_t>(*epoch)};
+}
+
+std::optional<ControlRecord> DecodeOneOf(const wire::Field& field) {
+  switch (field.number) {
+    case kLeaderChangeField:
+      return DecodeLeaderChange(field.content);
+    case kVotersRecordField:
+      return DecodeVoters(field.content);
+    default:
+      return DecodeBinding(field.content);
+  }
+}
+
 std::optional<ControlRecord> DecodeControlRecord(absl::string_view bytes) {
   std::optional<ControlRecord> record;
   wire::Reader reader(bytes);
   wire::Field field;
   while (reader.Next(&field)) {
-    const bool is_leader_change = field.number == kLeaderChangeField;
-    if (!is_leader_change && field.number != kVotersRecordField) continue;
-    if (record.has_value() || field.type != wire::Type::kLengthDelimited) return std::nullopt;
-    if (is_leader_change) {
-      record = DecodeLeaderChange(field.content);
-    } else {
-      record = DecodeVoters(field.content);
+    if (field.number != kLeaderChangeField && field.number != kVotersRecordField &&
+        field.number != kProducerBindingField) {
+      continue;
     }
+    if (record.has_value() || field.type != wire::Type::kLengthDelimited) return std::nullopt;
+    record = DecodeOneOf(field);
     if (!record.has_value()) return std::nullopt;
   }
   if (!reader.ok()) return std::nullopt;

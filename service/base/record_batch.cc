@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,12 +27,15 @@ constexpr uint32_t kLeaderEpochField = 3;
 constexpr uint32_t kRecordCountField = 4;
 constexpr uint32_t kBaseTimestampField = 5;
 constexpr uint32_t kMaxTimestampField = 6;
+constexpr uint32_t kProducerIdField = 7;
+constexpr uint32_t kProducerEpochField = 8;
+constexpr uint32_t kBaseSequenceField = 9;
 constexpr uint32_t kControlField = 10;
 
 constexpr size_t kCrcFieldSize = 1 + sizeof(uint32_t);
 constexpr size_t kPrefixSize = kCrcFieldSize + 2 * (1 + sizeof(uint64_t));
-// More than the fields 4 to 6 and 10 can take.
-constexpr size_t kSmallFieldsSizeMax = 48;
+// More than the fields 4 to 10 can take.
+constexpr size_t kSmallFieldsSizeMax = 80;
 
 // What the fields behind the prefix say.
 struct Payload {
@@ -39,6 +43,9 @@ struct Payload {
   int64_t base_timestamp_ms = 0;
   int64_t max_timestamp_ms = 0;
   bool control = false;
+  std::optional<uint64_t> producer_id;
+  std::optional<uint64_t> producer_epoch;
+  std::optional<uint64_t> base_sequence;
   uint64_t records = 0;
   uint64_t control_records = 0;
 };
@@ -78,8 +85,16 @@ absl::Status TakeSmallField(const wire::Field& field, uint32_t* seen, Payload* p
       if (field.value > 1) return Malformed("control is no bool");
       payload->control = field.value == 1;
       break;
+    case kProducerIdField:
+      payload->producer_id = field.value;
+      break;
+    case kProducerEpochField:
+      payload->producer_epoch = field.value;
+      break;
+    case kBaseSequenceField:
+      payload->base_sequence = field.value;
+      break;
     default:
-      // The producer fields have no meaning to a replica.
       break;
   }
   return absl::OkStatus();
@@ -120,6 +135,25 @@ absl::Status CheckRecords(const Payload& payload) {
   return absl::OkStatus();
 }
 
+// The producer fields come together and in range, or not at all.
+absl::Status CheckProducer(const Payload& payload) {
+  const bool present = payload.producer_id.has_value();
+  if (payload.producer_epoch.has_value() != present ||
+      payload.base_sequence.has_value() != present) {
+    return Malformed("part of a producer stamp");
+  }
+  if (!present) return absl::OkStatus();
+  if (payload.control) return Malformed("a control batch of a producer");
+  const auto sequence_limit = static_cast<uint64_t>(kSequenceLimit);
+  if (*payload.producer_id > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ||
+      *payload.producer_epoch > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()) ||
+      *payload.base_sequence >= sequence_limit ||
+      payload.record_count > sequence_limit - *payload.base_sequence) {
+    return Malformed("producer stamp out of range");
+  }
+  return absl::OkStatus();
+}
+
 // The records lie in [base, base + record_count) below the limit. No sum here can overflow.
 absl::Status CheckPlace(uint64_t base, uint64_t epoch, uint64_t record_count) {
   const auto offset_limit = static_cast<uint64_t>(kOffsetLimit.value());
@@ -130,6 +164,12 @@ absl::Status CheckPlace(uint64_t base, uint64_t epoch, uint64_t record_count) {
     return Malformed("epoch out of range");
   }
   return absl::OkStatus();
+}
+
+void AddProducer(const ProducerStamp& producer, std::string* bytes) {
+  wire::AddSignedVarint(kProducerIdField, producer.id, bytes);
+  wire::AddSignedVarint(kProducerEpochField, producer.epoch, bytes);
+  wire::AddSignedVarint(kBaseSequenceField, producer.base_sequence, bytes);
 }
 
 }  // namespace
@@ -152,6 +192,7 @@ RecordBatch RecordBatch::Seal(PartitionId partition, Offset base_offset, Epoch e
   if (draft.max_timestamp_ms != 0) {
     wire::AddSignedVarint(kMaxTimestampField, draft.max_timestamp_ms, &bytes);
   }
+  if (draft.producer.has_value()) AddProducer(*draft.producer, &bytes);
   if (draft.control) wire::AddVarint(kControlField, 1, &bytes);
   bytes += draft.records;
 
@@ -198,6 +239,7 @@ absl::Status RecordBatch::ParseHeader(absl::string_view bytes, Header* header) {
   if (!payload.ok()) return payload.status();
   absl::Status status = CheckRecords(*payload);
   if (status.ok()) status = CheckPlace(base.value, epoch.value, payload->record_count);
+  if (status.ok()) status = CheckProducer(*payload);
   if (!status.ok()) return status;
 
   header->base_offset = Offset(static_cast<int64_t>(base.value));
@@ -206,6 +248,11 @@ absl::Status RecordBatch::ParseHeader(absl::string_view bytes, Header* header) {
   header->base_timestamp_ms = payload->base_timestamp_ms;
   header->max_timestamp_ms = payload->max_timestamp_ms;
   header->control = payload->control;
+  if (payload->producer_id.has_value()) {
+    header->producer = ProducerStamp{static_cast<int64_t>(*payload->producer_id),
+                                     static_cast<int32_t>(*payload->producer_epoch),
+                                     static_cast<int64_t>(*payload->base_sequence)};
+  }
   return absl::OkStatus();
 }
 

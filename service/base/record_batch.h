@@ -14,7 +14,8 @@
 //   3. its records number record_count, by their count of fields 11 or 12;
 //   4. all of them are control records when control(), none of them otherwise;
 //   5. each of the fields 1 to 10 occurs once at most, so that every reader of the bytes, protobuf
-//      included, sees the same header. Fields that this version does not know are kept unread.
+//      included, sees the same header. Fields that this version does not know are kept unread;
+//   6. its producer stamp is whole and in range, or absent; a control batch has none.
 // What is inside a record is not looked at: whoever reads the records checks them.
 //
 // Thread: immutable, any.
@@ -24,8 +25,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,25 @@ namespace quorum {
 inline constexpr uint32_t kRecordsField = 11;
 inline constexpr uint32_t kControlRecordsField = 12;
 
+// No record has a sequence number at or above this one; a producer that gets there raises its
+// epoch.
+inline constexpr int64_t kSequenceLimit = int64_t{1} << 62;
+
+// Who made a batch, and where it stands among that producer's batches (KIP-98).
+struct ProducerStamp {
+  // At least 0.
+  int64_t id = 0;
+  // At least 0.
+  int32_t epoch = 0;
+  // The sequence number of the first record; the others follow one by one. At least 0, and
+  // base_sequence + record_count <= kSequenceLimit.
+  int64_t base_sequence = 0;
+
+  friend bool operator==(const ProducerStamp& a, const ProducerStamp& b) {
+    return a.id == b.id && a.epoch == b.epoch && a.base_sequence == b.base_sequence;
+  }
+};
+
 // What a batch is made of before it has a place in a log.
 struct BatchDraft {
   uint32_t record_count = 0;
@@ -46,6 +66,7 @@ struct BatchDraft {
   bool control = false;
   // Encoded fields 11 (records) or 12 (control records), tags included.
   std::string records;
+  std::optional<ProducerStamp> producer;
 };
 
 class RecordBatch {
@@ -70,6 +91,7 @@ class RecordBatch {
   int64_t base_timestamp_ms() const { return header_.base_timestamp_ms; }
   int64_t max_timestamp_ms() const { return header_.max_timestamp_ms; }
   bool control() const { return header_.control; }
+  const std::optional<ProducerStamp>& producer() const { return header_.producer; }
 
   // The serialised quorum.v1.RecordBatch. Valid as long as this batch, or a copy of it, lives.
   absl::string_view bytes() const { return absl::string_view(*bytes_); }
@@ -83,6 +105,7 @@ class RecordBatch {
     int64_t base_timestamp_ms = 0;
     int64_t max_timestamp_ms = 0;
     bool control = false;
+    std::optional<ProducerStamp> producer;
   };
 
   RecordBatch(Header header, std::shared_ptr<const std::string> bytes);

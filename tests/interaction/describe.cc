@@ -99,6 +99,11 @@ std::string Text(const ControlRecord& record) {
                                  " granting=" + Text(change.granting_voters);
                         },
                         [](const VotersRecord& voters) { return "Voters " + Text(voters.voters); },
+                        [](const ProducerBinding& binding) {
+                          return "ProducerBinding name=" + binding.name +
+                                 " id=" + std::to_string(binding.producer_id) +
+                                 " epoch=" + std::to_string(binding.producer_epoch);
+                        },
                     },
                     record);
 }

@@ -29,6 +29,8 @@ VotersRecord SomeVoters() {
   return VotersRecord{VoterSet({Voter{Key(1), "host-1:7101"}, Voter{Key(2), ""}})};
 }
 
+ProducerBinding SomeBinding() { return ProducerBinding{"writer", kNamedProducerIds + 10, 3}; }
+
 RecordBatch SealControl(const BatchDraft& draft) {
   return RecordBatch::Seal(kPartition, Offset(10), Epoch(2), draft);
 }
@@ -64,6 +66,10 @@ const std::string kKeyBytes = Varint(1, 1) + Field(2, kDirectoryBytes);
 
 std::string LeaderChangeBytes(const std::string& content) { return Field(1, content); }
 std::string VotersBytes(const std::string& content) { return Field(2, content); }
+std::string BindingBytes(const std::string& content) { return Field(6, content); }
+
+constexpr uint64_t kFirstName = uint64_t{1} << 62;
+const std::string kBindingBytes = Field(1, "writer") + Varint(2, kFirstName) + Varint(3, 0);
 
 TEST(ControlBatch, Draft_CountsAndStampsTheRecords) {
   const BatchDraft draft = EncodeControlBatch({SomeLeaderChange(), SomeVoters()}, 1234);
@@ -82,6 +88,8 @@ TEST(ControlBatch, Decode_ReadsWhatEncodeWrote) {
       {lonely},
       {SomeLeaderChange(), SomeVoters()},
       {SomeVoters(), SomeLeaderChange(), SomeVoters()},
+      {SomeBinding()},
+      {ProducerBinding{std::string(kProducerNameMax, 'x'), INT64_MAX, INT32_MAX}, SomeBinding()},
   };
   for (const std::vector<ControlRecord>& records : batches) {
     const absl::StatusOr<std::vector<ControlRecord>> decoded =
@@ -95,6 +103,7 @@ TEST(ControlBatch, Decode_ReadsWhatEncodeWrote) {
 TEST(ControlBatch, Decode_HandMadeRecords_AreRead) {
   EXPECT_TRUE(DecodeBytes(LeaderChangeBytes(Field(1, kKeyBytes))).ok());
   EXPECT_TRUE(DecodeBytes(VotersBytes(Field(1, Field(1, kKeyBytes)))).ok());
+  EXPECT_TRUE(DecodeBytes(BindingBytes(kBindingBytes)).ok());
 }
 
 TEST(ControlBatch, Decode_UnknownKind_IsDataLoss) {
@@ -184,9 +193,24 @@ TEST(ControlBatch, Decode_VotersOutOfShape_IsDataLoss) {
   EXPECT_FALSE(DecodeBytes(Varint(2, 1)).ok());
 }
 
+TEST(ControlBatch, Decode_BindingOutOfShape_IsDataLoss) {
+  const std::string name = Field(1, "writer");
+  const std::string id = Varint(2, kFirstName);
+  const std::string epoch = Varint(3, 0);
+  for (const std::string& content :
+       {std::string(), name + id, name + epoch, id + epoch, name + name + id + epoch,
+        name + id + id + epoch, name + id + epoch + epoch, Field(1, "") + id + epoch,
+        Field(1, std::string(kProducerNameMax + 1, 'x')) + id + epoch,
+        name + Varint(2, kFirstName - 1) + epoch, name + Varint(2, uint64_t{1} << 63) + epoch,
+        name + id + Varint(3, uint64_t{1} << 31), Varint(1, 1) + id + epoch,
+        name + Field(2, "x") + epoch, name + id + Field(3, "x")}) {
+    EXPECT_EQ(DecodeBytes(BindingBytes(content)).status().code(), absl::StatusCode::kDataLoss);
+  }
+}
+
 TEST(ControlBatch, Decode_EachTruncationOfARecord_IsDataLoss) {
-  for (const ControlRecord& record :
-       {ControlRecord(SomeLeaderChange()), ControlRecord(SomeVoters())}) {
+  for (const ControlRecord& record : {ControlRecord(SomeLeaderChange()),
+                                      ControlRecord(SomeVoters()), ControlRecord(SomeBinding())}) {
     const std::string encoded = EncodeControlBatch({record}, 0).records;
     wire::Reader reader(encoded);
     wire::Field field;
@@ -206,6 +230,8 @@ TEST(ControlBatchDeathTest, Encode_WhatNoReplicaCouldRead_Dies) {
   LeaderChange no_directory;
   no_directory.leader.id = NodeId(1);
   EXPECT_DEATH(EncodeControlBatch({no_directory}, 0), "IsZero");
+  EXPECT_DEATH(EncodeControlBatch({ProducerBinding{"", kNamedProducerIds, 0}}, 0), "IsLegalName");
+  EXPECT_DEATH(EncodeControlBatch({ProducerBinding{"x", 7, 0}}, 0), "producer_id");
 }
 
 TEST(ControlBatchDeathTest, Decode_OfAnOrdinaryBatch_Dies) {

@@ -74,6 +74,11 @@ std::vector<ReplicaKey> RandomKeys(Prng* prng) {
 }
 
 ControlRecord RandomControlRecord(Prng* prng) {
+  if (prng->Chance(250'000)) {
+    return ProducerBinding{std::string(prng->Below(kProducerNameMax) + 1, 'n'),
+                           kNamedProducerIds + prng->Between(0, int64_t{1} << prng->Below(61)),
+                           static_cast<int32_t>(prng->Between(0, INT32_MAX))};
+  }
   if (prng->Chance(500'000)) {
     return LeaderChange{RandomKey(prng, static_cast<int32_t>(prng->Between(1, 200))),
                         RandomKeys(prng), RandomKeys(prng)};
@@ -110,6 +115,12 @@ v1::ControlRecord ToProto(const ControlRecord& record) {
                             ToProto(voter.key, out->mutable_key());
                             out->set_endpoint(voter.endpoint);
                           }
+                        },
+                        [&proto](const ProducerBinding& binding) {
+                          v1::ProducerBinding* out = proto.mutable_producer_binding();
+                          out->set_name(binding.name);
+                          out->set_producer_id(binding.producer_id);
+                          out->set_producer_epoch(binding.producer_epoch);
                         }},
              record);
   return proto;
@@ -147,6 +158,11 @@ void FillHeader(const Place& place, const BatchDraft& draft, v1::RecordBatch* pr
   proto->set_base_timestamp_ms(draft.base_timestamp_ms);
   proto->set_max_timestamp_ms(draft.max_timestamp_ms);
   proto->set_control(draft.control);
+  if (draft.producer.has_value()) {
+    proto->set_producer_id(draft.producer->id);
+    proto->set_producer_epoch(draft.producer->epoch);
+    proto->set_base_sequence(draft.producer->base_sequence);
+  }
 }
 
 // Checks a sealed batch against the message that it should be, whose crc is still missing.
@@ -171,7 +187,12 @@ TEST(ProtoAgreement, RecordBatch_OfRecords) {
     }
     RecordsBuilder builder;
     for (const RecordFields& record : records) builder.Add(record);
-    const BatchDraft draft = builder.Finish(RandomTimestamp(&prng));
+    BatchDraft draft = builder.Finish(RandomTimestamp(&prng));
+    if (prng.Chance(500'000)) {
+      draft.producer = ProducerStamp{prng.Between(0, int64_t{1} << prng.Below(62)),
+                                     static_cast<int32_t>(prng.Between(0, INT32_MAX)),
+                                     prng.Between(0, int64_t{1} << prng.Below(61))};
+    }
     const Place place = RandomPlace(&prng);
 
     v1::RecordBatch expected;
@@ -277,13 +298,9 @@ TEST(ProtoAgreement, RecordBatch_WrittenByProtobuf_IsParsed) {
   ASSERT_EQ(RecordBatch::Parse(kPartition, proto.SerializeAsString()).status().code(),
             absl::StatusCode::kDataLoss);
 
-  // Sealing the payload behind protobuf's own prefix gives the crc that was missing.
+  // Sealing the same payload gives the crc that was missing.
   BatchDraft with_producer = draft;
-  v1::RecordBatch producer;
-  producer.set_producer_id(0);
-  producer.set_producer_epoch(0);
-  producer.set_base_sequence(0);
-  with_producer.records = producer.SerializeAsString() + draft.records;
+  with_producer.producer = ProducerStamp{};
   const RecordBatch sealed = RecordBatch::Seal(kPartition, Offset(9), Epoch(4), with_producer);
   ExpectSameBytes(sealed, proto);
   v1::RecordBatch parsed;
@@ -295,6 +312,7 @@ TEST(ProtoAgreement, RecordBatch_WrittenByProtobuf_IsParsed) {
   EXPECT_EQ(batch->base_offset(), Offset(9));
   EXPECT_EQ(batch->epoch(), Epoch(4));
   EXPECT_EQ(batch->base_timestamp_ms(), 5);
+  EXPECT_EQ(batch->producer(), ProducerStamp{});
 }
 
 // The shard of a later version names the assignment that a voter set serves; this one reads past

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -213,10 +214,12 @@ TEST(RecordBatch, Parse_PrefixFieldAgain_IsRefused) {
 
 TEST(RecordBatch, Parse_HeaderFieldTwiceOrOfAnotherType_IsRefused) {
   const std::string payload = Varint(4, 1) + Records(kRecordsField, 1);
+  const std::string stamp = Varint(7, 0) + Varint(8, 0) + Varint(9, 0);
   for (uint32_t number = 5; number <= 10; ++number) {
+    const bool of_stamp = number >= 7 && number <= 9;
     const std::string field = Varint(number, 0);
-    EXPECT_TRUE(ParsePayload(payload + field).ok()) << number;
-    ExpectMalformed(ParsePayload(payload + field + field), "given twice");
+    EXPECT_TRUE(ParsePayload(payload + (of_stamp ? stamp : field)).ok()) << number;
+    ExpectMalformed(ParsePayload(payload + field + (of_stamp ? stamp : field)), "given twice");
     std::string other_type;
     wire::AddFixed64(number, 0, &other_type);
     ExpectMalformed(ParsePayload(payload + other_type), "wrong type");
@@ -287,6 +290,53 @@ TEST(RecordBatch, Parse_EpochOutOfRange_IsRefused) {
   }
 }
 
+std::string Stamp(uint64_t id, uint64_t epoch, uint64_t sequence) {
+  return Varint(7, id) + Varint(8, epoch) + Varint(9, sequence);
+}
+
+TEST(RecordBatch, Parse_ReadsTheProducerStampThatSealWrote) {
+  for (const ProducerStamp& stamp :
+       {ProducerStamp{0, 0, 0}, ProducerStamp{7, 3, 12},
+        ProducerStamp{std::numeric_limits<int64_t>::max(), std::numeric_limits<int32_t>::max(),
+                      kSequenceLimit - 5}}) {
+    BatchDraft draft = DraftOf(5);
+    draft.producer = stamp;
+    const RecordBatch sealed = RecordBatch::Seal(kPartition, Offset(0), Epoch(1), draft);
+    EXPECT_EQ(sealed.producer(), stamp);
+    const absl::StatusOr<RecordBatch> parsed = Parse(sealed.bytes());
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(parsed->producer(), stamp);
+  }
+  EXPECT_EQ(Sealed().producer(), std::nullopt);
+}
+
+TEST(RecordBatch, Parse_PartOfAProducerStamp_IsRefused) {
+  const std::string payload = Varint(4, 1) + Records(kRecordsField, 1);
+  EXPECT_TRUE(ParsePayload(payload + Stamp(1, 1, 1)).ok());
+  for (const std::string& part :
+       {Varint(7, 1), Varint(8, 1), Varint(9, 1), Varint(7, 1) + Varint(8, 1),
+        Varint(7, 1) + Varint(9, 1), Varint(8, 1) + Varint(9, 1)}) {
+    ExpectMalformed(ParsePayload(payload + part), "part of a producer stamp");
+  }
+}
+
+TEST(RecordBatch, Parse_ProducerStampOutOfRange_IsRefused) {
+  const std::string payload = Varint(4, 2) + Records(kRecordsField, 2);
+  const auto limit = static_cast<uint64_t>(kSequenceLimit);
+  EXPECT_TRUE(ParsePayload(payload + Stamp(1, 1, limit - 2)).ok());
+  for (const std::string& stamp :
+       {Stamp(1, 1, limit - 1), Stamp(1, 1, limit), Stamp(1, 1, UINT64_MAX),
+        Stamp(uint64_t{1} << 63, 1, 1), Stamp(1, uint64_t{1} << 31, 1), Stamp(1, UINT64_MAX, 1)}) {
+    ExpectMalformed(ParsePayload(payload + stamp), "stamp out of range");
+  }
+}
+
+TEST(RecordBatch, Parse_ControlBatchOfAProducer_IsRefused) {
+  ExpectMalformed(ParsePayload(Varint(4, 1) + Stamp(1, 1, 1) + Varint(10, 1) +
+                               Records(kControlRecordsField, 1)),
+                  "control batch of a producer");
+}
+
 TEST(RecordBatch, Parse_FieldsOfALaterVersion_AreKept) {
   std::string later;
   wire::AddBytes(13, "a later version wrote this", &later);
@@ -302,12 +352,14 @@ TEST(RecordBatch, Parse_FieldsOfALaterVersion_AreKept) {
 TEST(RecordBatch, Parse_RandomFields_NeverBreakAGuarantee) {
   Prng prng(1);
   int accepted = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 60000; ++round) {
     std::string payload;
     for (uint64_t fields = prng.Below(6); fields > 0; --fields) {
       const auto number = static_cast<uint32_t>(prng.Between(int64_t{3}, int64_t{13}));
       if (number == kRecordsField || number == kControlRecordsField) {
         wire::AddBytes(number, "record", &payload);
+      } else if (number >= 7 && number <= 9 && prng.Chance(900'000)) {
+        payload += Stamp(prng.Below(3), prng.Below(3), prng.Below(3));
       } else {
         wire::AddVarint(number, prng.Below(3), &payload);
       }
@@ -336,6 +388,9 @@ TEST(RecordBatchDeathTest, Seal_OfABrokenDraft_Dies) {
   BatchDraft cut = DraftOf(2);
   cut.records.pop_back();
   EXPECT_DEATH(seal(cut), "malformed field");
+  BatchDraft wrong_stamp = DraftOf(2);
+  wrong_stamp.producer = ProducerStamp{1, -1, 0};
+  EXPECT_DEATH(seal(wrong_stamp), "stamp out of range");
 }
 
 TEST(RecordBatchDeathTest, Seal_OutOfRange_Dies) {
