@@ -13,6 +13,7 @@
 
 #include "service/base/election_state.h"
 #include "service/base/ids.h"
+#include "service/base/producer.h"
 #include "service/base/voter_set.h"
 
 namespace quorum::storage {
@@ -45,6 +46,10 @@ struct RecoveredReplica {
   Offset high_watermark_bound;
   // The largest batch timestamp in the log; later batches must not have a lower one.
   int64_t last_timestamp_ms = 0;
+  // What was stored of its producers, and the batches above that offset, in order, up to log_end.
+  // Batches that cannot be cut any more, and that no producer made, may stand there as one.
+  StoredProducers producers;
+  std::vector<BatchHeader> batches_above;
   // Why the replica must be quarantined; empty when it is sound.
   std::optional<std::string> damage;
 };

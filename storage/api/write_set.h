@@ -12,6 +12,7 @@
 
 #include "service/base/election_state.h"
 #include "service/base/ids.h"
+#include "service/base/producer.h"
 #include "service/base/record_batch.h"
 #include "service/base/voter_set.h"
 
@@ -58,6 +59,16 @@ struct PutBounds {
   Offset high_watermark;
 };
 
+// What the log below `summary.offset`, which is committed, says of its producers: the ones that
+// have changed since the last such write, and those that are forgotten. Written beside later
+// records; what lies above is read from the log again at recovery.
+struct PutProducers {
+  PartitionId partition;
+  ProducerSummary summary;
+  std::vector<ProducerState> changed;
+  std::vector<int64_t> removed;
+};
+
 // A replica's life on this directory starts. `initial_voters` is present only for a replica that
 // the creation record names; every other replica starts blank.
 struct BirthReplica {
@@ -67,7 +78,8 @@ struct BirthReplica {
   ElectionState election;
 };
 
-// A replica's life on this directory ends: log, leader epochs, voter sets and snapshots go, a
+// A replica's life on this directory ends: log, leader epochs, voter sets, producers and snapshots
+// go, a
 // tombstone and the quorum state stay, because promises outlive the data.
 struct BuryReplica {
   PartitionId partition;
@@ -80,7 +92,7 @@ struct PutCatalogPosition {
 };
 
 using Write = std::variant<PutElectionState, AppendBatch, PutLeaderEpoch, PutVoters, TruncateLog,
-                           PutBounds, BirthReplica, BuryReplica, PutCatalogPosition>;
+                           PutBounds, PutProducers, BirthReplica, BuryReplica, PutCatalogPosition>;
 
 struct WriteSet {
   std::vector<Write> writes;

@@ -44,6 +44,11 @@ FieldLine BatchLine(PartitionId partition, const RecordBatch& batch, DumpFormat 
   line.AddNumber("bytes", static_cast<int64_t>(batch.size()));
   line.AddNumber("max_timestamp_ms", batch.max_timestamp_ms());
   line.AddText("kind", batch.control() ? "control" : "data");
+  if (batch.producer().has_value()) {
+    line.AddNumber("producer_id", batch.producer()->id);
+    line.AddNumber("producer_epoch", batch.producer()->epoch);
+    line.AddNumber("base_sequence", batch.producer()->base_sequence);
+  }
   return line;
 }
 
@@ -70,20 +75,20 @@ FieldLine ReplicaLine(const RecoveredReplica& replica, DumpFormat format) {
   line.AddNumber("high_watermark_bound", replica.high_watermark_bound.value());
   line.AddNumber("epoch", replica.election.epoch.value());
   line.AddText("voters", VoterText(replica.voters.Latest()));
+  line.AddNumber("producers", static_cast<int64_t>(replica.producers.producers.size()));
+  line.AddNumber("producers_at", replica.producers.summary.offset.value());
   if (replica.damage.has_value()) line.AddText("damage", *replica.damage);
   return line;
 }
 
-// Every value under the families that recovery only looks at the keys of.
-std::optional<StoreError> CheckReservedFamilies(const Image& image) {
-  for (const ColumnFamily family : {ColumnFamily::kProducers, ColumnFamily::kSnapshots}) {
-    const std::unique_ptr<Cursor> cursor = image.NewCursor(family);
-    for (cursor->Seek(""); cursor->Valid(); cursor->Next()) {
-      const auto payload = OpenValue({family, cursor->key()}, cursor->value());
-      if (!payload.ok()) return ErrorOfStatus(payload.status());
-    }
-    if (!cursor->status().ok()) return ErrorOfStatus(cursor->status());
+// Every value under the family that recovery only looks at the keys of.
+std::optional<StoreError> CheckReservedFamily(const Image& image) {
+  const std::unique_ptr<Cursor> cursor = image.NewCursor(ColumnFamily::kSnapshots);
+  for (cursor->Seek(""); cursor->Valid(); cursor->Next()) {
+    const auto payload = OpenValue({ColumnFamily::kSnapshots, cursor->key()}, cursor->value());
+    if (!payload.ok()) return ErrorOfStatus(payload.status());
   }
+  if (!cursor->status().ok()) return ErrorOfStatus(cursor->status());
   return std::nullopt;
 }
 
@@ -161,7 +166,7 @@ std::optional<StoreError> VerifyImage(const Image& image, DumpFormat format, con
   everything.replica_bytes_min = std::numeric_limits<size_t>::max();
   RecoveredImage found;
   if (auto error = RecoverImage(image, everything, &found)) return error;
-  if (auto error = CheckReservedFamilies(image)) return error;
+  if (auto error = CheckReservedFamily(image)) return error;
   int64_t damaged = 0;
   for (const RecoveredReplica& replica : found.store.replicas) {
     if (replica.damage.has_value()) ++damaged;

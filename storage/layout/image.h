@@ -7,7 +7,7 @@
 //   log            partition, base offset -> record batch exactly as it travels
 //   leader_epochs  partition, start offset -> epoch
 //   voters         partition, offset -> voter set
-//   producers      reserved for producer state
+//   producers      partition -> up to which offset; partition, producer id -> producer state
 //   snapshots      reserved for snapshots
 //
 // Thread: an Image may be read by any number of threads; a Cursor belongs to one.

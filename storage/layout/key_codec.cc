@@ -1,6 +1,7 @@
 #include "storage/layout/key_codec.h"
 
 #include <cstdint>
+#include <limits>
 
 #include "service/base/check.h"
 
@@ -69,6 +70,13 @@ std::string OffsetKey(PartitionId partition, Offset offset) {
   return key;
 }
 
+std::string ProducerKey(PartitionId partition, int64_t producer_id) {
+  CHECK_GE(producer_id, 0);
+  std::string key = PartitionKey(partition);
+  AddBigEndian(static_cast<uint64_t>(producer_id), 8, &key);
+  return key;
+}
+
 std::optional<PartitionId> ParsePartitionKey(absl::string_view key) {
   if (key.size() != kPartitionKeySize) return std::nullopt;
   return ReadPartition(key);
@@ -80,6 +88,14 @@ std::optional<ParsedOffsetKey> ParseOffsetKey(absl::string_view key) {
   if (offset >= static_cast<uint64_t>(kOffsetLimit.value())) return std::nullopt;
   return ParsedOffsetKey{ReadPartition(key.substr(0, kPartitionKeySize)),
                          Offset(static_cast<int64_t>(offset))};
+}
+
+std::optional<ParsedProducerKey> ParseProducerKey(absl::string_view key) {
+  if (key.size() != kOffsetKeySize) return std::nullopt;
+  const uint64_t id = ReadBigEndian(key.substr(kPartitionKeySize));
+  if (id > uint64_t{std::numeric_limits<int64_t>::max()}) return std::nullopt;
+  return ParsedProducerKey{ReadPartition(key.substr(0, kPartitionKeySize)),
+                           static_cast<int64_t>(id)};
 }
 
 std::optional<ParsedReplicaKey> ParseReplicaKey(absl::string_view key) {

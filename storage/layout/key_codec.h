@@ -5,6 +5,8 @@
 //                      'p' partition tag        replica records, one letter each
 //   quorum_state       partition
 //   log, leader_epochs, voters                  partition, offset (8, big endian)
+//   producers          partition                how far its producers go
+//                      partition, id (8)        a producer
 //
 // Thread: pure functions.
 
@@ -45,10 +47,17 @@ std::string PartitionKey(PartitionId partition);
 // Above every key of the partition, at or below every key of the next one.
 std::string PartitionEndKey(PartitionId partition);
 std::string OffsetKey(PartitionId partition, Offset offset);
+// `producer_id` is at least 0.
+std::string ProducerKey(PartitionId partition, int64_t producer_id);
 
 struct ParsedOffsetKey {
   PartitionId partition;
   Offset offset;
+};
+
+struct ParsedProducerKey {
+  PartitionId partition;
+  int64_t producer_id = 0;
 };
 
 struct ParsedReplicaKey {
@@ -59,6 +68,7 @@ struct ParsedReplicaKey {
 // Each is empty when the key has another shape.
 std::optional<PartitionId> ParsePartitionKey(absl::string_view key);
 std::optional<ParsedOffsetKey> ParseOffsetKey(absl::string_view key);
+std::optional<ParsedProducerKey> ParseProducerKey(absl::string_view key);
 std::optional<ParsedReplicaKey> ParseReplicaKey(absl::string_view key);
 
 }  // namespace quorum::storage

@@ -2,10 +2,10 @@
 // reads. Whatever makes the whole store unusable is a StoreError; damage of one replica whose
 // quorum state is intact is that replica's `damage`, and the others live.
 //
-// Checked: every node record, birth and quorum state; every leader epoch and voter set; of each log
-// the first key and a tail (checksum, place, continuity, epochs) that is as long as the budget
-// allows, the whole log where it fits. A batch below the tail is checked when it is read, and by
-// VerifyImage (dump.h).
+// Checked: every node record, birth and quorum state; every leader epoch, voter set and producer;
+// of each log the first key, what lies above the stored producers, and a tail (checksum, place,
+// continuity, epochs) that is as long as the budget allows, the whole log where it fits. A batch
+// below the tail is checked when it is read, and by VerifyImage (dump.h).
 //
 // Thread: pure functions over the image.
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/layout/key_codec.h"
+#include "storage/layout/producer_recovery.h"
 #include "storage/layout/read_batches.h"
 
 namespace quorum::storage {
@@ -156,6 +157,11 @@ std::optional<StoreError> RecoverReplica(const Image& image, PartitionId partiti
   if (absl::IsUnimplemented(status)) return ErrorOfStatus(status);
   if (!status.ok()) result->damage = std::string(status.message());
   result->high_watermark_bound = std::min(records.high_watermark_bound, result->log_end);
+  if (status.ok()) {
+    const absl::Status producers = RecoverProducers(image, result);
+    if (absl::IsUnimplemented(producers)) return ErrorOfStatus(producers);
+    if (!producers.ok()) result->damage = std::string(producers.message());
+  }
   if (!result->leader_epochs.empty() &&
       result->leader_epochs.back().first > result->election.epoch) {
     return DamageError(

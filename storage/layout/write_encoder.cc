@@ -4,6 +4,7 @@
 
 #include "service/base/check.h"
 #include "storage/layout/key_codec.h"
+#include "storage/layout/producer_codec.h"
 #include "storage/layout/value_codec.h"
 
 namespace quorum::storage {
@@ -63,6 +64,17 @@ void Encode(const PutBounds& write, OperationSink* sink) {
   PutReplicaNumber(write.partition, ReplicaField::kEndBound, write.end.value(), sink);
   PutReplicaNumber(write.partition, ReplicaField::kHighWatermarkBound, write.high_watermark.value(),
                    sink);
+}
+
+void Encode(const PutProducers& write, OperationSink* sink) {
+  constexpr ColumnFamily kFamily = ColumnFamily::kProducers;
+  for (const ProducerState& producer : write.changed) {
+    const std::string key = ProducerKey(write.partition, producer.id);
+    sink->Put(kFamily, key, EncodeProducer({kFamily, key}, producer));
+  }
+  for (const int64_t id : write.removed) sink->Delete(kFamily, ProducerKey(write.partition, id));
+  const std::string key = PartitionKey(write.partition);
+  sink->Put(kFamily, key, EncodeProducerSummary({kFamily, key}, write.summary));
 }
 
 void Encode(const BirthReplica& write, OperationSink* sink) {

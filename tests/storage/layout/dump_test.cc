@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/layout/field_line.h"
+#include "storage/layout/key_codec.h"
 #include "storage/layout/write_encoder.h"
 #include "storage/memory/memory_image.h"
 #include "tests/storage/store_fixtures.h"
@@ -96,8 +97,10 @@ TEST_F(DumpTest, VerifyNamesTheDamagedReplica) {
 }
 
 TEST_F(DumpTest, VerifyLooksIntoReservedFamilies) {
-  image_.Put(ColumnFamily::kProducers, std::string(kPartition.index == 3 ? 12 : 0, '\0'), "junk");
-  EXPECT_TRUE(VerifyImage(image_, DumpFormat::kText, sink()).has_value());
+  image_.Put(ColumnFamily::kSnapshots, PartitionKey(kPartition), "junk");
+  const auto error = VerifyImage(image_, DumpFormat::kText, sink());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->reason, kCorrupt);
 }
 
 TEST(FieldLine, EscapesWhatWouldBreakALine) {

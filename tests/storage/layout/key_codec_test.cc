@@ -27,6 +27,8 @@ TEST(KeyCodec, APartitionsRangeHoldsAllItsKeysAndNoOthers) {
     const std::string end = PartitionEndKey(partition);
     EXPECT_LE(begin, OffsetKey(partition, Offset(0)));
     EXPECT_LT(OffsetKey(partition, Offset(kOffsetLimit.value() - 1)), end);
+    EXPECT_LT(begin, ProducerKey(partition, 0));
+    EXPECT_LT(ProducerKey(partition, std::numeric_limits<int64_t>::max()), end);
   }
   const PartitionId next{TopicId(10), 0};
   EXPECT_LE(PartitionEndKey({TopicId(9), std::numeric_limits<uint32_t>::max()}),
@@ -40,6 +42,12 @@ TEST(KeyCodec, ReadsBackWhatItWrote) {
   ASSERT_TRUE(offset_key.has_value());
   EXPECT_EQ(offset_key->partition, partition);
   EXPECT_EQ(offset_key->offset, Offset(77));
+  for (const int64_t id : {int64_t{0}, std::numeric_limits<int64_t>::max()}) {
+    const auto producer_key = ParseProducerKey(ProducerKey(partition, id));
+    ASSERT_TRUE(producer_key.has_value());
+    EXPECT_EQ(producer_key->partition, partition);
+    EXPECT_EQ(producer_key->producer_id, id);
+  }
   for (const ReplicaField field : {ReplicaField::kBirth, ReplicaField::kEndBound,
                                    ReplicaField::kHighWatermarkBound, ReplicaField::kLogStart}) {
     const auto replica_key = ParseReplicaKey(ReplicaKeyOf(partition, field));
@@ -53,6 +61,8 @@ TEST(KeyCodec, RefusesOtherShapes) {
   EXPECT_FALSE(ParsePartitionKey("short").has_value());
   EXPECT_FALSE(ParseOffsetKey(PartitionKey({TopicId(1), 0})).has_value());
   EXPECT_FALSE(ParseOffsetKey(std::string(kOffsetKeySize, '\xff')).has_value());
+  EXPECT_FALSE(ParseProducerKey(PartitionKey({TopicId(1), 0})).has_value());
+  EXPECT_FALSE(ParseProducerKey(std::string(kOffsetKeySize, '\xff')).has_value());
   std::string unknown_field = ReplicaKeyOf({TopicId(1), 0}, ReplicaField::kBirth);
   unknown_field.back() = '?';
   EXPECT_FALSE(ParseReplicaKey(unknown_field).has_value());

@@ -203,6 +203,8 @@ TEST_F(RecoverTest, ABatchUnderAnotherPlaceIsDamage) {
 
 TEST_F(RecoverTest, TheTailIsCheckedAtLeastAsFarAsTheBudgetGoes) {
   MakeLog(kPartition);
+  // What is stored of the producers saves reading the log for them.
+  Apply(PutProducers{kPartition, ProducerSummary{Offset(8), Offset(8), 0}, {}, {}});
   ASSERT_TRUE(image_.FlipBit(ColumnFamily::kLog, 0, 300));
   RecoveryBudget one_batch;
   one_batch.total_bytes = 1;
@@ -269,6 +271,11 @@ TEST_F(RecoverTest, EveryOtherNodeRecordIsNeeded) {
 TEST_F(RecoverTest, EveryFlippedBitOfEveryValueIsFound) {
   MakeLog(kPartition);
   Apply(PutBounds{kPartition, Offset(8), Offset(3)});
+  ProducerState producer;
+  producer.id = 7;
+  producer.name = "name";
+  producer.batches.push_back(ProducerBatch{0, 0, 1, Offset(2)});
+  Apply(PutProducers{kPartition, ProducerSummary{Offset(3), Offset(3), 1000}, {producer}, {}});
   ASSERT_EQ(DamageOf(kPartition), "sound");
   const MemoryImage whole = image_;
   for (const ColumnFamily family : kColumnFamilies) {

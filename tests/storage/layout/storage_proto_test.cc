@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quorum/storage/v1/storage.pb.h"
+#include "storage/layout/producer_codec.h"
 #include "storage/layout/value_codec.h"
 #include "tests/storage/store_fixtures.h"
 
@@ -98,6 +99,64 @@ TEST(StorageProto, ReplicaLife) {
   EXPECT_TRUE(buried.tombstone());
   EXPECT_FALSE(buried.has_initial_voters());
   EXPECT_TRUE(DecodeBirth(kPlace, Sealed(buried))->tombstone);
+}
+
+TEST(StorageProto, ProducerState) {
+  ProducerState producer;
+  producer.epoch = INT32_MAX;
+  producer.next_sequence = kSequenceLimit;
+  producer.name = "writer";
+  producer.last_offset = Offset(77);
+  producer.last_timestamp_ms = 1'700'000'000'000;
+  producer.batches = {ProducerBatch{3, 40, 2, Offset(50)}, ProducerBatch{4, 0, 9, Offset(77)}};
+  const auto message = ReadOurs<v1::ProducerState>(EncodeProducer(kPlace, producer));
+  EXPECT_EQ(message.epoch(), INT32_MAX);
+  EXPECT_EQ(message.next_sequence(), kSequenceLimit);
+  EXPECT_EQ(message.name(), "writer");
+  EXPECT_EQ(message.last_offset(), 77);
+  EXPECT_EQ(message.last_timestamp_ms(), 1'700'000'000'000);
+  ASSERT_EQ(message.batches_size(), 2);
+  EXPECT_EQ(message.batches(0).epoch(), 3);
+  EXPECT_EQ(message.batches(0).base_sequence(), 40);
+  EXPECT_EQ(message.batches(0).record_count(), 2u);
+  EXPECT_EQ(message.batches(0).base_offset(), 50);
+  EXPECT_EQ(*DecodeProducer(kPlace, Sealed(message)), producer);
+  const auto blank = ReadOurs<v1::ProducerState>(EncodeProducer(kPlace, {}));
+  EXPECT_TRUE(blank.has_next_sequence());
+  EXPECT_EQ(*DecodeProducer(kPlace, Sealed(blank)), ProducerState{});
+}
+
+TEST(StorageProto, ProducerStateOutOfRangeIsDamage) {
+  const auto read = [](const v1::ProducerState& message) {
+    return DecodeProducer(kPlace, Sealed(message)).status();
+  };
+  v1::ProducerState message;
+  EXPECT_TRUE(read(message).ok());
+  message.set_next_sequence(kSequenceLimit + 1);
+  EXPECT_TRUE(absl::IsDataLoss(read(message)));
+  message.set_next_sequence(0);
+  message.set_epoch(-1);
+  EXPECT_TRUE(absl::IsDataLoss(read(message)));
+  message.set_epoch(0);
+  message.set_name(std::string(256, 'x'));
+  EXPECT_TRUE(absl::IsDataLoss(read(message)));
+  message.set_name("");
+  message.add_batches();
+  EXPECT_TRUE(absl::IsDataLoss(read(message))) << "a batch without records";
+  message.mutable_batches(0)->set_record_count(1);
+  for (int i = 1; i < 5; ++i) *message.add_batches() = message.batches(0);
+  EXPECT_TRUE(read(message).ok());
+  *message.add_batches() = message.batches(0);
+  EXPECT_TRUE(absl::IsDataLoss(read(message))) << "more than are kept";
+}
+
+TEST(StorageProto, ProducerSummary) {
+  const ProducerSummary summary{Offset(9), Offset(8), 7};
+  const auto message = ReadOurs<v1::ProducerSummary>(EncodeProducerSummary(kPlace, summary));
+  EXPECT_EQ(message.offset(), 9);
+  EXPECT_EQ(message.data_end(), 8);
+  EXPECT_EQ(message.timestamp_ms(), 7);
+  EXPECT_EQ(*DecodeProducerSummary(kPlace, Sealed(message)), summary);
 }
 
 }  // namespace
