@@ -33,30 +33,82 @@ struct LeaderHint {
 // --- Append
 // -----------------------------------------------------------------------------------------
 
+// Why a batch may not follow the log (producer_states.h). Each is told only once what it rests on
+// is committed.
+enum class AppendRefusal {
+  kNone,
+  // `producer_epoch` is the newest.
+  kProducerFenced,
+  // `expected_sequence` is the one that follows.
+  kOutOfOrderSequence,
+  kUnknownProducer,
+  // `committed_end` is where the committed log ends.
+  kOffsetMismatch,
+};
+
 struct AppendResult {
   enum class Outcome {
     // In the log for ever, at `base_offset`.
     kCommitted,
-    // Not in the log, now or ever; `error` says why.
+    // This attempt is not in the log, now or ever; `error` says why, or `refusal`.
     kRefused,
     // In a log whose leader lost its epoch, or not settled in time: nobody can say.
     kUnknown,
   };
   Outcome outcome = Outcome::kRefused;
   raft::RaftError error = raft::RaftError::kNone;
+  // With kNone as `error`.
+  AppendRefusal refusal = AppendRefusal::kNone;
+  int32_t producer_epoch = 0;
+  int64_t expected_sequence = 0;
+  Offset committed_end;
+  // With kCommitted: where the batch is, and the leader epoch that it was appended in.
   Offset base_offset;
   Epoch epoch;
+  // An earlier attempt had brought it there.
+  bool duplicate = false;
   LeaderHint hint;
 };
 
-// Appends the draft as one batch. Answered after commit; kUnknown when `deadline` passes first. One
-// whose deadline has passed before its turn came is refused with kRequestTimedOut.
+// Appends the draft as one batch. The order of the checks: this replica leads; the batch of that
+// producer is in the log already (then its outcome is the answer); `leader_epoch`; the producer's
+// epoch and sequence; `expected_offset`. Answered after commit; kUnknown when `deadline` passes
+// first. A refusal whose reason is not committed by then, or when leadership is lost, is
+// kNotLeaderOrFollower, and still a refusal: nothing was appended. One whose deadline has passed
+// before its turn came is refused with kRequestTimedOut.
 struct AppendCall {
   PartitionId partition;
+  // Its producer's stamp, if any, is in range (record_batch.h).
   BatchDraft draft;
+  // The only epoch in which the append may happen.
   std::optional<Epoch> leader_epoch;
   MonoTime deadline = kNever;
   std::function<void(AppendResult)> done;
+  // Append only if the log reaches this offset and no record of a client lies at or above it.
+  std::optional<Offset> expected_offset;
+};
+
+// --- InitProducer
+// -------------------------------------------------------------------------------
+
+struct BindProducerResult {
+  // kCommitted, kRefused or kUnknown, as for an append.
+  AppendResult::Outcome outcome = AppendResult::Outcome::kRefused;
+  raft::RaftError error = raft::RaftError::kNone;
+  // With kCommitted.
+  int64_t producer_id = 0;
+  int32_t producer_epoch = 0;
+  LeaderHint hint;
+};
+
+// Binds a producer's name to its id and the next epoch, by a control record in the partition's log.
+// Answered after commit: from then on every lower epoch is fenced.
+struct BindProducerCall {
+  PartitionId partition;
+  // 1 to kProducerNameMax bytes.
+  std::string name;
+  MonoTime deadline = kNever;
+  std::function<void(BindProducerResult)> done;
 };
 
 // --- Read
@@ -176,7 +228,8 @@ struct ShutdownCall {
 // The disk does not answer: hand over everything that is led here.
 struct ResignAllCall {};
 
-using ShardCall = std::variant<AppendCall, ReadCall, DescribeCall, ResignCall, BirthCall, BuryCall,
-                               CatalogPositionCall, DiscoveryCall, ShutdownCall, ResignAllCall>;
+using ShardCall =
+    std::variant<AppendCall, BindProducerCall, ReadCall, DescribeCall, ResignCall, BirthCall,
+                 BuryCall, CatalogPositionCall, DiscoveryCall, ShutdownCall, ResignAllCall>;
 
 }  // namespace quorum::shard

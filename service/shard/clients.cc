@@ -1,4 +1,4 @@
-// Calls of clients: Append, Read, Describe, Resign.
+// Calls of clients: Read, Describe, Resign; and the deadlines of all calls.
 
 #include <algorithm>
 #include <optional>
@@ -14,13 +14,6 @@ namespace {
 
 LeaderHint HintOf(const Partition& partition) {
   return LeaderHint{partition.replica.election().leader, partition.replica.election().epoch};
-}
-
-AppendResult Refused(raft::RaftError error) {
-  AppendResult result;
-  result.outcome = AppendResult::Outcome::kRefused;
-  result.error = error;
-  return result;
 }
 
 ReadResult StatusOf(const Partition& partition, Offset next) {
@@ -159,47 +152,6 @@ void ForgetReadDeadline(ShardState& shard, Partition& partition) {
   SetReadDeadline(shard, partition, kNever);
 }
 
-void OnAppendCall(ShardState& shard, AppendCall call) {
-  Partition* partition = shard.Find(call.partition);
-  if (partition == nullptr) {
-    call.done(Refused(raft::RaftError::kUnknownTopicOrPartition));
-    return;
-  }
-  // Whoever waited for it has gone, and will hear "unknown" of what nobody needs to write.
-  if (call.deadline <= shard.now) {
-    shard.seams.observer.OnRefusal(raft::RaftError::kRequestTimedOut);
-    call.done(Refused(raft::RaftError::kRequestTimedOut));
-    return;
-  }
-  if (IsBehind(shard) ||
-      shard.unsynced_bytes + call.draft.records.size() > shard.config.unsynced_bytes_max) {
-    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
-    // Without a hint, since what the replica knows of its leader may not be on disk yet.
-    call.done(Refused(raft::RaftError::kThrottled));
-    return;
-  }
-  const raft::Token token =
-      AddWaiter(shard, Waiter{call.partition, WaitsForAppend{call.deadline, std::move(call.done)}});
-  if (call.deadline != kNever) shard.append_deadlines.emplace(call.deadline, token);
-  StepInput input;
-  input.draft = &call.draft;
-  StepPartition(shard, *partition,
-                raft::AppendRequested{token, static_cast<int64_t>(call.draft.record_count),
-                                      call.leader_epoch},
-                input);
-}
-
-void SettleAppend(ShardState& shard, raft::Token token, AppendResult result) {
-  std::optional<Waiter> waiter = TakeWaiter(shard, token);
-  if (!waiter.has_value()) return;
-  auto& waits = std::get<WaitsForAppend>(waiter->kind);
-  if (waits.deadline != kNever) shard.append_deadlines.erase({waits.deadline, token});
-  if (result.outcome == AppendResult::Outcome::kRefused) {
-    shard.seams.observer.OnRefusal(result.error);
-  }
-  waits.done(std::move(result));
-}
-
 void OnReadCall(ShardState& shard, ReadCall call) {
   Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
@@ -299,9 +251,8 @@ void OnResignCall(ShardState& shard, const ResignCall& call) {
 void ExpireClients(ShardState& shard) {
   while (!shard.append_deadlines.empty() && shard.append_deadlines.begin()->first <= shard.now) {
     const raft::Token token = shard.append_deadlines.begin()->second;
-    AppendResult result;
-    result.outcome = AppendResult::Outcome::kUnknown;
-    SettleAppend(shard, token, std::move(result));
+    SettleAppend(shard, token,
+                 UnsettledResult(std::get<WaitsForAppend>(shard.waiters.at(token).kind)));
   }
   while (!shard.read_deadlines.empty() && shard.read_deadlines.begin()->first <= shard.now) {
     WakeReads(shard, *shard.Find(shard.read_deadlines.begin()->second));

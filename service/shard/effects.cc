@@ -10,6 +10,7 @@
 #include "service/base/control_record.h"
 #include "service/base/overloaded.h"
 #include "service/base/plant.h"
+#include "service/base/producer.h"
 #include "service/shard/shard_state.h"
 
 namespace quorum::shard {
@@ -26,6 +27,9 @@ void TouchLog(ShardState& shard, Partition& partition) {
 
 void AddBatch(ShardState& shard, Partition& partition, const RecordBatch& batch) {
   partition.last_timestamp_ms = std::max(partition.last_timestamp_ms, batch.max_timestamp_ms());
+  const absl::StatusOr<BatchHeader> header = HeaderOf(batch);
+  CHECK(header.ok()) << header.status();
+  partition.producers.Note(*header);
   shard.cache.Append(partition.id, batch);
   AddWrite(shard, storage::AppendBatch{partition.id, batch});
   TouchLog(shard, partition);
@@ -43,8 +47,13 @@ void AppendFetched(ShardState& shard, Partition& partition, const RecordBatch& b
   shard.fetched_unsynced_bytes += batch.size();
 }
 
-int64_t NextTimestamp(const ShardState& shard, const Partition& partition) {
-  return std::max(partition.last_timestamp_ms, shard.seams.clock.WallTimeMs());
+// Neither timestamp of a batch is below that of the batch before it. Records may carry any time, so
+// only the base, which is the leaders' own, is fit to let producers expire.
+void Stamp(const ShardState& shard, const Partition& partition, BatchDraft* draft) {
+  draft->base_timestamp_ms =
+      std::max(partition.producers.timestamp_ms(), shard.seams.clock.WallTimeMs());
+  draft->max_timestamp_ms =
+      std::max({draft->max_timestamp_ms, partition.last_timestamp_ms, draft->base_timestamp_ms});
 }
 
 void Carry(ShardState& shard, Partition& partition, const raft::PersistElection& effect) {
@@ -57,17 +66,18 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendClientBatc
            const StepInput& input) {
   CHECK(input.draft != nullptr);
   BatchDraft draft = *input.draft;
-  draft.max_timestamp_ms = std::max(draft.max_timestamp_ms, NextTimestamp(shard, partition));
+  Stamp(shard, partition, &draft);
   AppendHere(shard, partition,
              RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
   if (effect.starts_epoch) {
     AddWrite(shard, storage::PutLeaderEpoch{partition.id, effect.epoch, effect.base_offset});
   }
-  shard.seams.observer.OnAppend(draft.record_count, draft.records.size());
+  if (!draft.control) shard.seams.observer.OnAppend(draft.record_count, draft.records.size());
 }
 
 void Carry(ShardState& shard, Partition& partition, const raft::AppendControlBatch& effect) {
-  const BatchDraft draft = EncodeControlBatch(effect.records, NextTimestamp(shard, partition));
+  BatchDraft draft = EncodeControlBatch(effect.records, 0);
+  Stamp(shard, partition, &draft);
   AppendHere(shard, partition,
              RecordBatch::Seal(partition.id, effect.base_offset, effect.epoch, draft));
   if (effect.starts_epoch) {
@@ -102,6 +112,7 @@ void Carry(ShardState& shard, Partition& partition, const raft::TruncateTo& effe
     partition.cut_inside_batch = true;
     return;
   }
+  partition.producers.TruncateTo(effect.end);
   AddWrite(shard, storage::TruncateLog{partition.id, effect.end});
   TouchLog(shard, partition);
 }
@@ -154,12 +165,6 @@ void Carry(ShardState& shard, Partition& partition, const raft::ReplyFetch& effe
         });
 }
 
-// What became of an append is a fact: it waits for the gate, but no change of role takes it back.
-void Settle(ShardState& shard, Partition& partition, raft::Token token, AppendResult result) {
-  Gated(shard, partition, partition.election_write, true,
-        [&shard, token, result](bool) { SettleAppend(shard, token, result); });
-}
-
 AppendResult Unsettled(AppendResult::Outcome outcome, const raft::ResponseHeader& header) {
   AppendResult result;
   result.outcome = outcome;
@@ -174,7 +179,7 @@ void Carry(ShardState& shard, Partition& partition, const raft::AppendCommitted&
   result.base_offset = effect.base_offset;
   result.epoch = effect.epoch;
   result.hint = LeaderHint{partition.replica.election().leader, effect.epoch};
-  Settle(shard, partition, effect.token, result);
+  SettleGated(shard, partition, effect.token, result);
 }
 
 void Wake(ShardState& shard, Partition& partition) {
@@ -217,10 +222,10 @@ void CarryOut(ShardState& shard, Partition& partition, const raft::Effect& effec
           [](const raft::ParkFetch&) {},
           [&](const raft::AppendCommitted& e) { Carry(shard, partition, e); },
           [&](const raft::AppendRefused& e) {
-            Settle(shard, partition, e.token, Unsettled(Outcome::kRefused, e.header));
+            SettleGated(shard, partition, e.token, Unsettled(Outcome::kRefused, e.header));
           },
           [&](const raft::AppendUnknown& e) {
-            Settle(shard, partition, e.token, Unsettled(Outcome::kUnknown, e.header));
+            SettleGated(shard, partition, e.token, Unsettled(Outcome::kUnknown, e.header));
           },
           [&](const raft::CommitAdvanced&) { Wake(shard, partition); },
           [&](const raft::ArmTimer& e) { Arm(shard, partition, e.deadline); },
@@ -237,6 +242,12 @@ void CarryOut(ShardState& shard, Partition& partition, const raft::Effect& effec
 
 }  // namespace
 
+// What became of an append is a fact: it waits for the gate, but no change of role takes it back.
+void SettleGated(ShardState& shard, Partition& partition, raft::Token token, AppendResult result) {
+  Gated(shard, partition, partition.election_write, true,
+        [&shard, token, result](bool) { SettleAppend(shard, token, result); });
+}
+
 void StepPartition(ShardState& shard, Partition& partition, const raft::Event& event,
                    const StepInput& input) {
   std::vector<raft::Effect> effects;
@@ -247,6 +258,7 @@ void StepPartition(ShardState& shard, Partition& partition, const raft::Event& e
   if (std::exchange(partition.cut_inside_batch, false)) {
     StepPartition(shard, partition, raft::Damaged{"the leader's log differs inside of a batch"});
   }
+  ConcludeJudged(shard, partition);
 }
 
 void StartPartition(ShardState& shard, Partition& partition) {

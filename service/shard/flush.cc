@@ -49,7 +49,8 @@ raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partit
 }
 
 // Writes the lower bounds of log end and watermark along with what is written anyway. What is
-// committed and synced here can never be cut, so both bounds are the same offset.
+// committed and synced here can never be cut, so both bounds are the same offset, and what the log
+// says of its producers up to there goes with them.
 void NoteBounds(ShardState& shard) {
   for (const PartitionId& id : shard.round_in_flight.partitions) {
     Partition* partition = shard.Find(id);
@@ -58,6 +59,9 @@ void NoteBounds(ShardState& shard) {
     const Offset bound = std::min(replica.committed(), replica.log().durable_end());
     if (bound <= partition->noted_bound) continue;
     shard.round_writes.writes.push_back(storage::PutBounds{id, bound, bound});
+    ProducerStates::Unwritten producers = partition->producers.TakeUnwritten();
+    shard.round_writes.writes.push_back(storage::PutProducers{
+        id, producers.summary, std::move(producers.changed), std::move(producers.removed)});
     partition->noted_bound = bound;
     partition->note_bound_at = shard.now + shard.config.bound_interval;
   }

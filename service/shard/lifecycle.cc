@@ -16,16 +16,29 @@
 namespace quorum::shard {
 namespace {
 
-Partition& AddPartition(ShardState& shard, PartitionId id, raft::RecoveredState recovered) {
+Partition& AddPartition(ShardState& shard, PartitionId id, raft::RecoveredState recovered,
+                        ProducerStates producers) {
   const Lane lane = LaneOf(id, shard.config.lane_count);
   const uint64_t life = ++shard.replica_lives;
   recovered.first_incarnation = life << 32;
   Prng prng = shard.prng.Fork(absl::StrCat("partition ", id.topic.value(), ":", id.index));
   raft::Replica replica(shard.config.self, shard.config.raft, std::move(recovered));
   Partition& partition =
-      shard.partitions.try_emplace(id, id, lane, life, std::move(replica), prng).first->second;
+      shard.partitions
+          .try_emplace(id, id, lane, life, std::move(replica), prng, std::move(producers))
+          .first->second;
   shard.seams.observer.OnReplicas(shard.partitions.size());
   return partition;
+}
+
+// What the disk knows of the producers. A damaged replica appends nothing and judges nothing.
+ProducerStates RecoverProducers(const ShardState& shard,
+                                const storage::RecoveredReplica& recovered) {
+  if (recovered.damage.has_value()) return ProducerStates(shard.config.producers);
+  ProducerStates producers(shard.config.producers, recovered.producers);
+  for (const BatchHeader& batch : recovered.batches_above) producers.Note(batch);
+  producers.Commit(recovered.high_watermark_bound);
+  return producers;
 }
 
 // Answers everybody who waits for a replica that goes.
@@ -39,10 +52,8 @@ void FailWaiters(ShardState& shard, Partition& partition) {
     if (const auto* batch = std::get_if<WaitsInBatch>(&waiter.kind)) {
       (void)TakeWaiter(shard, token);
       ResolveBatchEntry(shard, batch->batch, std::nullopt);
-    } else if (std::holds_alternative<WaitsForAppend>(waiter.kind)) {
-      AppendResult result;
-      result.outcome = AppendResult::Outcome::kUnknown;
-      SettleAppend(shard, token, std::move(result));
+    } else if (const auto* append = std::get_if<WaitsForAppend>(&waiter.kind)) {
+      SettleAppend(shard, token, UnsettledResult(*append));
     } else {
       raft::ReplyFetch reply;
       reply.token = token;
@@ -74,7 +85,8 @@ void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered
   state.leader_epochs = recovered.leader_epochs;
   state.voters = recovered.voters;
   state.high_watermark_bound = recovered.high_watermark_bound;
-  Partition& partition = AddPartition(shard, recovered.partition, std::move(state));
+  Partition& partition = AddPartition(shard, recovered.partition, std::move(state),
+                                      RecoverProducers(shard, recovered));
   partition.last_timestamp_ms = recovered.last_timestamp_ms;
   partition.noted_bound = recovered.high_watermark_bound;
   StartPartition(shard, partition);
@@ -106,7 +118,8 @@ void OnBirthCall(ShardState& shard, BirthCall call) {
         call.position, voters, shard.config.raft.election_backoff_max, shard.prng);
   }
   state.voters = VoterSetHistory(std::move(call.initial_voters));
-  Partition& partition = AddPartition(shard, call.partition, std::move(state));
+  Partition& partition =
+      AddPartition(shard, call.partition, std::move(state), ProducerStates(shard.config.producers));
   StartPartition(shard, partition);
   StepPartition(shard, partition, raft::DiscoveryPeers{std::move(call.discovery_peers)});
   if (shard.shutting_down) StepPartition(shard, partition, raft::ShutdownRequested{});

@@ -16,6 +16,7 @@ namespace {
 void OnCall(ShardState& shard, ShardCall call) {
   std::visit(Overloaded{
                  [&](AppendCall& c) { OnAppendCall(shard, std::move(c)); },
+                 [&](BindProducerCall& c) { OnBindProducerCall(shard, std::move(c)); },
                  [&](ReadCall& c) { OnReadCall(shard, std::move(c)); },
                  [&](DescribeCall& c) { OnDescribeCall(shard, c); },
                  [&](ResignCall& c) { OnResignCall(shard, c); },

@@ -49,8 +49,8 @@ class Shard : public ShardApi {
   // For checks and debug pages, on the shard's thread: the replica, or null.
   const raft::Replica* Find(PartitionId partition) const;
   std::vector<PartitionId> Partitions() const;
-  // What is being waited for, and what of it waits for the disk; the simulator checks that they stay
-  // bounded.
+  // What is being waited for, and what of it waits for the disk; the simulator checks that they
+  // stay bounded.
   size_t waiter_count() const;
   size_t gated_count() const;
   // Bytes of records, appended or fetched, whose sync is still out.

@@ -14,6 +14,7 @@
 #include "service/raft/config.h"
 #include "service/raft/trace.h"
 #include "service/shard/peer_transport.h"
+#include "service/shard/producer_limits.h"
 #include "storage/api/log_reader.h"
 #include "storage/api/log_writer.h"
 
@@ -55,6 +56,9 @@ struct ShardConfig {
   size_t fetch_entries_max = 20'000;
   // How often, at most, the lower bound of a partition's watermark is written beside its records.
   Duration bound_interval = std::chrono::seconds(1);
+  // What a log says of producers. The same on every node of the cluster and in every version, so it
+  // is no flag; tests make it small.
+  ProducerLimits producers;
   // Reads of one partition that wait for records. Beyond it one is answered at once.
   size_t parked_reads_max = 10'000;
 };

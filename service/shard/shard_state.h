@@ -5,7 +5,8 @@
 //   fetch_serving.cc   answers to Fetch go out: sessions, session-less fetches, reads from the disk
 //   peer_sending.cc    this node's own requests go out and their answers come in
 //   effects.cc         what a replica's step asks for is carried out, behind its gates
-//   clients.cc         Append, Read, Describe, Resign
+//   appends.cc         Append and InitProducer: what may go into the log, and what became of it
+//   clients.cc         Read, Describe, Resign
 //   lifecycle.cc       replicas are opened, born, buried, shut down
 //   flush.cc           the end of a round
 //
@@ -41,6 +42,7 @@
 #include "service/shard/log_cache.h"
 #include "service/shard/peer_messages.h"
 #include "service/shard/peer_outbox.h"
+#include "service/shard/producer_states.h"
 #include "service/shard/shard_api.h"
 #include "service/shard/shard_config.h"
 #include "storage/api/recovery.h"
@@ -59,15 +61,29 @@ struct PeerItem {
 };
 using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
 
+// An append that is not in the log, or was before: judged, and told once what that rests on is
+// committed.
+struct JudgedAppend {
+  raft::Token token = 0;
+  // The epoch that this replica leads.
+  Epoch epoch;
+  // All below it must be committed.
+  Offset rests_on;
+  AppendResult if_committed;
+  // When leadership is lost first.
+  AppendResult if_lost;
+};
+
 // One replica and what the shard keeps for it.
 struct Partition {
   Partition(PartitionId partition, Lane partition_lane, uint64_t replica_life, raft::Replica opened,
-            Prng random)
+            Prng random, ProducerStates log_producers)
       : id(partition),
         lane(partition_lane),
         life(replica_life),
         replica(std::move(opened)),
-        prng(random) {}
+        prng(random),
+        producers(std::move(log_producers)) {}
 
   const PartitionId id;
   const Lane lane;
@@ -76,6 +92,10 @@ struct Partition {
   const uint64_t life;
   raft::Replica replica;
   Prng prng;
+  // What the log says of its producers, at its end.
+  ProducerStates producers;
+  // Bounded by raft::Config::appends_in_flight_max.
+  std::vector<JudgedAppend> judged;
   // The newest writes that hold its election state and its log.
   uint64_t election_write = 0;
   uint64_t log_write = 0;
@@ -136,6 +156,8 @@ struct WaitsInSession {
 struct WaitsForAppend {
   MonoTime deadline = kNever;
   std::function<void(AppendResult)> done;
+  // It was refused already, and only the reason waits for its commit.
+  bool refused = false;
 };
 struct Waiter {
   PartitionId partition;
@@ -273,9 +295,21 @@ void SendToPeer(ShardState& shard, Partition& partition, const raft::Send& send)
 void WithdrawFromFollowerSession(ShardState& shard, Partition& partition);
 void FlushPeerRequests(ShardState& shard);
 
-// --- clients.cc ---
+// Answers an append behind the quorum gate; no change of role takes that back.
+void SettleGated(ShardState& shard, Partition& partition, raft::Token token, AppendResult result);
+
+// --- appends.cc ---
 
 void OnAppendCall(ShardState& shard, AppendCall call);
+void OnBindProducerCall(ShardState& shard, BindProducerCall call);
+void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
+// What an append is told that is not settled in time, or whose replica goes.
+AppendResult UnsettledResult(const WaitsForAppend& waits);
+// After each step: tells the judged appends that have become certain, and moves what is committed.
+void ConcludeJudged(ShardState& shard, Partition& partition);
+
+// --- clients.cc ---
+
 void OnReadCall(ShardState& shard, ReadCall call);
 void OnDescribeCall(ShardState& shard, const DescribeCall& call);
 void OnResignCall(ShardState& shard, const ResignCall& call);
@@ -285,7 +319,6 @@ void ExpireClients(ShardState& shard);
 // Nothing of the partition waits for a deadline any more.
 void ForgetReadDeadline(ShardState& shard, Partition& partition);
 MonoTime NextClientDeadline(const ShardState& shard);
-void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
 
 // --- lifecycle.cc ---
 

@@ -41,11 +41,14 @@ RecordBatch BatchAt(PartitionId partition, int64_t base_offset, int64_t epoch = 
 class ManualClock : public Clock {
  public:
   MonoTime Now() const override { return now_; }
-  int64_t WallTimeMs() const override { return 1'700'000'000'000; }
+  int64_t WallTimeMs() const override { return wall_ms_; }
   void Advance(Duration by) { now_ += by; }
+  // The wall clock stands still unless it is moved.
+  void MoveWall(int64_t by_ms) { wall_ms_ += by_ms; }
 
  private:
   MonoTime now_ = At(0);
+  int64_t wall_ms_ = 1'700'000'000'000;
 };
 
 }  // namespace quorum::shard

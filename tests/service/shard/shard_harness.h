@@ -132,6 +132,7 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   Shard& shard() { return *shard_; }
   storage::MemoryDisk& disk() { return disk_; }
   const ManualClock& clock() const { return clock_; }
+  void MoveWall(int64_t by_ms) { clock_.MoveWall(by_ms); }
   MonoTime now() const { return clock_.Now(); }
   const ShardConfig& config() const { return config_; }
   const storage::RecoveredStore& recovered() const { return recovered_; }

@@ -1,0 +1,69 @@
+// Planted bugs that break what shard_producers_test.cc demands.
+
+#include <gtest/gtest.h>
+
+#include "service/base/plant.h"
+#include "tests/service/shard/producer_calls.h"
+
+namespace quorum::shard {
+namespace {
+
+using Outcome = AppendResult::Outcome;
+
+const PartitionId kA = Id(10);
+
+class ShardProducersPlantTest : public testing::TestWithParam<bool> {
+ protected:
+  ~ShardProducersPlantTest() override { plants::SetPlant(Plant::kNone); }
+
+  // Each test runs with the plant and without it.
+  static bool Plant(quorum::Plant plant) {
+    if (GetParam()) plants::SetPlant(plant);
+    return GetParam();
+  }
+};
+
+TEST_P(ShardProducersPlantTest, M42_ADuplicateOfAnUncommittedBatchIsAcknowledged) {
+  const bool planted = Plant(quorum::Plant::kM42);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 0);
+  (void)Append(shard, kA, wanted);
+  EXPECT_EQ(Append(shard, kA, wanted)->has_value(), planted);
+}
+
+TEST_P(ShardProducersPlantTest, M45_AClockLetsAProducerExpire) {
+  const bool planted = Plant(quorum::Plant::kM45);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 0);
+  (void)Append(shard, kA, wanted);
+  shard.Sync();
+  shard.MoveWall(int64_t{25} * 3600 * 1000);
+  const auto retry = Append(shard, kA, wanted);
+  shard.Sync();
+  ASSERT_TRUE(retry->has_value());
+  EXPECT_EQ((*retry)->outcome, Outcome::kCommitted);
+  EXPECT_EQ((*retry)->duplicate, !planted) << "else it is in the log twice";
+}
+
+TEST_P(ShardProducersPlantTest, M47_TwoAppendsUnderTheSameConditionSucceed) {
+  const bool planted = Plant(quorum::Plant::kM47);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  Wanted wanted;
+  wanted.expected_offset = 2;
+  const auto first = Append(shard, kA, wanted);
+  const auto second = Append(shard, kA, wanted);
+  CommitAll(shard, kA);
+  EXPECT_EQ((*first)->outcome, Outcome::kCommitted);
+  EXPECT_EQ((*second)->outcome, planted ? Outcome::kCommitted : Outcome::kRefused);
+}
+
+INSTANTIATE_TEST_SUITE_P(Flavours, ShardProducersPlantTest, testing::Bool());
+
+}  // namespace
+}  // namespace quorum::shard
