@@ -19,7 +19,7 @@ bool Catalog::ApplyRecord(Offset, const Topic& topic) {
   if (topics_.count(topic.id) > 0 || names_.count(topic.name) > 0) return false;
   topics_.emplace(topic.id, topic);
   names_.emplace(topic.name, topic.id);
-  next_topic_id_ = std::max(next_topic_id_, TopicId(topic.id.value() + 1));
+  next_.topic = std::max(next_.topic, TopicId(topic.id.value() + 1));
   return true;
 }
 
@@ -56,8 +56,9 @@ bool Catalog::ApplyRecord(Offset, const TopicDeletion& deletion) {
   return true;
 }
 
-bool Catalog::ApplyRecord(Offset, const NextTopicId& next) {
-  next_topic_id_ = std::max(next_topic_id_, next.id);
+bool Catalog::ApplyRecord(Offset, const NextIds& next) {
+  next_.topic = std::max(next_.topic, next.topic);
+  next_.producer = std::max(next_.producer, next.producer);
   return true;
 }
 

@@ -4,7 +4,8 @@
 // one.
 //
 // Guarantees:
-//   1. topic ids are never reused: next_topic_id is above every id that was ever in a record;
+//   1. topic ids and producer ids are never reused: next_topic_id and next_producer_id are above
+//      every id that was ever in a record, and never fall;
 //   2. names are unique among the topics that exist;
 //   3. a partition is in the catalog exactly as long as its topic is.
 //
@@ -77,12 +78,15 @@ struct TopicDeletion {
   std::string name;
 };
 
-struct NextTopicId {
-  TopicId id;
+// The ids that were never used. One record holds both, so whoever raises one repeats the other.
+struct NextIds {
+  TopicId topic{2};
+  // Below kNamedProducerIds.
+  int64_t producer = 0;
 };
 
 // One committed record of the catalog, decoded (catalog_records.h).
-using CatalogRecord = std::variant<Broker, Topic, PartitionPlan, TopicDeletion, NextTopicId>;
+using CatalogRecord = std::variant<Broker, Topic, PartitionPlan, TopicDeletion, NextIds>;
 
 class Catalog {
  public:
@@ -93,7 +97,8 @@ class Catalog {
   void AdvanceTo(Offset position) { position_ = position; }
 
   Offset position() const { return position_; }
-  TopicId next_topic_id() const { return next_topic_id_; }
+  TopicId next_topic_id() const { return next_.topic; }
+  int64_t next_producer_id() const { return next_.producer; }
 
   const Topic* FindTopic(const std::string& name) const;
   const Topic* FindTopic(TopicId id) const;
@@ -111,10 +116,10 @@ class Catalog {
   bool ApplyRecord(Offset offset, const Topic& topic);
   bool ApplyRecord(Offset offset, const PartitionPlan& plan);
   bool ApplyRecord(Offset offset, const TopicDeletion& deletion);
-  bool ApplyRecord(Offset offset, const NextTopicId& next);
+  bool ApplyRecord(Offset offset, const NextIds& next);
 
   Offset position_;
-  TopicId next_topic_id_{2};
+  NextIds next_;
   std::map<NodeId, Broker> brokers_;
   std::map<TopicId, Topic> topics_;
   std::map<std::string, TopicId> names_;

@@ -128,6 +128,8 @@ struct ControllerResult {
   std::shared_ptr<const TopicView> topic;
   // DeleteTopic: the topic that was deleted.
   TopicId deleted;
+  // AllocateProducerIds: the first id of the block.
+  int64_t first_producer_id = 0;
   // kNotEnoughNodes.
   uint32_t live_nodes = 0;
   // The offset of the committed record.
@@ -163,6 +165,15 @@ struct BrokerRegistration {
   MonoTime deadline = kNever;
 };
 
+// A block of producer ids, for one process life: ids that were given to it and not used are lost.
+struct ProducerIdAllocation {
+  // Range [1, kProducerIdsMax].
+  uint32_t count = 0;
+  MonoTime deadline = kNever;
+};
+
+inline constexpr uint32_t kProducerIdsMax = 1'000'000;
+
 class ControllerApi {
  public:
   virtual ~ControllerApi() = default;
@@ -172,6 +183,7 @@ class ControllerApi {
   virtual void CreateTopic(TopicCreation creation, ControllerDone done) = 0;
   virtual void DeleteTopic(TopicRemoval removal, ControllerDone done) = 0;
   virtual void RegisterBroker(BrokerRegistration registration, ControllerDone done) = 0;
+  virtual void AllocateProducerIds(ProducerIdAllocation allocation, ControllerDone done) = 0;
 };
 
 }  // namespace quorum::controller

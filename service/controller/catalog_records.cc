@@ -69,8 +69,9 @@ std::string Fill(const TopicDeletion& deletion, wire::CatalogRecord* record) {
   return TopicKey(deletion.id);
 }
 
-std::string Fill(const NextTopicId& next, wire::CatalogRecord* record) {
-  record->mutable_next_id()->set_topic_id(next.id.value());
+std::string Fill(const NextIds& next, wire::CatalogRecord* record) {
+  record->mutable_next_id()->set_topic_id(next.topic.value());
+  record->mutable_next_id()->set_producer_id(next.producer);
   return "next-id";
 }
 
@@ -137,7 +138,8 @@ absl::StatusOr<CatalogRecord> Read(const wire::CatalogRecord& message) {
       return CatalogRecord(TopicDeletion{TopicId(message.topic_deletion().topic_id()),
                                          message.topic_deletion().name()});
     case wire::CatalogRecord::kNextId:
-      return CatalogRecord(NextTopicId{TopicId(message.next_id().topic_id())});
+      return CatalogRecord(
+          NextIds{TopicId(message.next_id().topic_id()), message.next_id().producer_id()});
     case wire::CatalogRecord::RECORD_NOT_SET:
       break;
   }

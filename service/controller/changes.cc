@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "service/base/control_record.h"
 #include "service/base/overloaded.h"
 #include "service/base/record_codec.h"
 #include "service/controller/catalog_records.h"
@@ -28,6 +29,7 @@ struct Judgement {
   ControllerResult result;
   std::vector<RecordFields> records;
   TopicId topic;
+  int64_t first_producer_id = 0;
 };
 
 ControllerResult Refusal(const ControllerState& state, ControllerError error,
@@ -93,8 +95,24 @@ Judgement Judge(const ControllerState& state, const TopicCreation& creation) {
     plan.assignment = assignments[index];
     judgement.records.push_back(EncodeCatalogRecord(plan));
   }
-  judgement.records.push_back(
-      EncodeCatalogRecord(NextTopicId{TopicId(judgement.topic.value() + 1)}));
+  judgement.records.push_back(EncodeCatalogRecord(
+      NextIds{TopicId(judgement.topic.value() + 1), state.catalog.next_producer_id()}));
+  return judgement;
+}
+
+// The block is read back before it is answered, and judged against everything committed, so no two
+// blocks share an id, whoever was controller when they were given out.
+Judgement Judge(const ControllerState& state, const ProducerIdAllocation& allocation) {
+  if (allocation.count < 1 || allocation.count > kProducerIdsMax) {
+    return RefuseField(state, "count", absl::StrCat("must be in [1, ", kProducerIdsMax, "]"));
+  }
+  Judgement judgement;
+  judgement.first_producer_id = state.catalog.next_producer_id();
+  if (judgement.first_producer_id > kNamedProducerIds - int64_t{allocation.count}) {
+    return Refuse(state, ControllerError::kThrottled, "all producer ids are used up");
+  }
+  judgement.records.push_back(EncodeCatalogRecord(NextIds{
+      state.catalog.next_topic_id(), judgement.first_producer_id + int64_t{allocation.count}}));
   return judgement;
 }
 
@@ -219,11 +237,12 @@ void Decide(ControllerState& state, const shard::PartitionDescription& metadata)
     return;
   }
   state.under_way->topic = judgement.topic;
+  state.under_way->first_producer_id = judgement.first_producer_id;
   Append(state, judgement.records);
 }
 
 void Begin(ControllerState& state) {
-  state.under_way = ChangeUnderWay{std::move(state.changes.front()), std::nullopt, TopicId(0)};
+  state.under_way = ChangeUnderWay{std::move(state.changes.front()), std::nullopt, TopicId(0), 0};
   state.changes.pop_front();
   Mailbox<Task>* mailbox = &state.mailbox;
   shard::DescribeCall call;
@@ -245,6 +264,7 @@ void Conclude(ControllerState& state) {
   ControllerResult result;
   result.hint = state.hint;
   result.catalog_offset = *state.under_way->offset;
+  result.first_producer_id = state.under_way->first_producer_id;
   if (const Topic* topic = state.catalog.FindTopic(state.under_way->topic)) {
     result.topic = MakeTopicView(state.catalog, *topic);
   } else {

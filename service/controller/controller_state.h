@@ -5,7 +5,8 @@
 //   replicas.cc       births and burials of this node's replicas
 //   liveness.cc       who is alive, as the leader of `__metadata` hears it
 //   registration.cc   makes this process known to the cluster
-//   changes.cc        on the leader of `__metadata`: creates and deletes topics, registers brokers
+//   changes.cc        on the leader of `__metadata`: creates and deletes topics, registers brokers,
+//                     gives out producer ids
 //   creations.cc      on the leader of `__metadata`: notes which partitions have committed their
 //   voters
 //
@@ -70,7 +71,8 @@ struct ControllerSeams {
 struct ControllerState;
 using Task = std::function<void(ControllerState&)>;
 
-using ChangeRequest = std::variant<TopicCreation, TopicRemoval, BrokerRegistration>;
+using ChangeRequest =
+    std::variant<TopicCreation, TopicRemoval, BrokerRegistration, ProducerIdAllocation>;
 
 // A change of the catalog that somebody waits for.
 struct Change {
@@ -87,6 +89,7 @@ struct ChangeUnderWay {
   std::optional<Offset> offset;
   // What will be answered then.
   TopicId topic;
+  int64_t first_producer_id = 0;
 };
 
 enum class LocalLife { kOpening, kOpen, kBurying };

@@ -99,6 +99,11 @@ void NodeController::RegisterBroker(BrokerRegistration registration, ControllerD
   impl_->Post(std::move(registration), deadline, std::move(done));
 }
 
+void NodeController::AllocateProducerIds(ProducerIdAllocation allocation, ControllerDone done) {
+  const MonoTime deadline = allocation.deadline;
+  impl_->Post(allocation, deadline, std::move(done));
+}
+
 const CatalogView& NodeController::view() const { return impl_->views; }
 
 const Catalog& NodeController::catalog() const { return impl_->state.catalog; }

@@ -61,6 +61,7 @@ class NodeController : public ControllerApi {
   void CreateTopic(TopicCreation creation, ControllerDone done) override;
   void DeleteTopic(TopicRemoval removal, ControllerDone done) override;
   void RegisterBroker(BrokerRegistration registration, ControllerDone done) override;
+  void AllocateProducerIds(ProducerIdAllocation allocation, ControllerDone done) override;
 
   // The catalog as far as this node has read it; lives as long as the controller.
   const CatalogView& view() const;

@@ -32,6 +32,19 @@ TEST(CatalogTest, DeletedTopic_TakesItsPartitionsAndKeepsItsIdUsed) {
   EXPECT_TRUE(catalog.partitions().empty()) << "a record of a deleted topic resurrects nothing";
 }
 
+TEST(CatalogTest, NextIds_NeverFall) {
+  Catalog catalog;
+  EXPECT_EQ(catalog.next_producer_id(), 0);
+  EXPECT_TRUE(catalog.Apply(Offset(0), NextIds{TopicId(9), 500}));
+  // What a version without producers writes.
+  EXPECT_TRUE(catalog.Apply(Offset(1), NextIds{TopicId(10), 0}));
+  EXPECT_EQ(catalog.next_topic_id(), TopicId(10));
+  EXPECT_EQ(catalog.next_producer_id(), 500);
+  EXPECT_TRUE(catalog.Apply(Offset(2), NextIds{TopicId(3), 501}));
+  EXPECT_EQ(catalog.next_topic_id(), TopicId(10));
+  EXPECT_EQ(catalog.next_producer_id(), 501);
+}
+
 TEST(CatalogTest, SecondTopicOfAName_ChangesNothing) {
   Catalog catalog;
   EXPECT_TRUE(catalog.Apply(Offset(0), Topic{TopicId(2), "a", 1, 1}));
@@ -56,8 +69,10 @@ TEST(CatalogRecordsTest, EveryKindSurvivesItsBytes) {
   Broker broker{Key(4), Incarnation(9), {{"client", "host:1"}, {"peer", "host:2"}}, "1.0"};
   const CatalogRecord records[] = {broker, Topic{TopicId(5), "orders", 7, 3},
                                    Plan(5, 6, PartitionLife::kCreated),
-                                   TopicDeletion{TopicId(5), "orders"}, NextTopicId{TopicId(6)}};
+                                   TopicDeletion{TopicId(5), "orders"}, NextIds{TopicId(6), 3000}};
   const char* keys[] = {"broker/4", "topic/5", "partition/5/6", "topic/5", "next-id"};
+  const auto next_ids = DecodeCatalogRecord(EncodeCatalogRecord(records[4]));
+  EXPECT_EQ(std::get<NextIds>(**next_ids).producer, 3000);
   for (size_t i = 0; i < 5; ++i) {
     const RecordFields fields = EncodeCatalogRecord(records[i]);
     EXPECT_EQ(fields.key, keys[i]);
@@ -70,7 +85,7 @@ TEST(CatalogRecordsTest, EveryKindSurvivesItsBytes) {
 }
 
 TEST(CatalogRecordsTest, WhatCannotBeUnderstood_IsAnError) {
-  RecordFields fields = EncodeCatalogRecord(NextTopicId{TopicId(6)});
+  RecordFields fields = EncodeCatalogRecord(NextIds{TopicId(6), 3000});
   fields.value = "\xff\xff";
   EXPECT_EQ(DecodeCatalogRecord(fields).status().code(), absl::StatusCode::kDataLoss);
   fields.value = std::string("\x08\x02", 2);

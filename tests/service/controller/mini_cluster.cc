@@ -236,6 +236,17 @@ ControllerResult MiniCluster::Delete(const std::string& name) {
   return *answer;
 }
 
+ControllerResult MiniCluster::AllocateProducerIds(uint32_t count) {
+  std::optional<ControllerResult> answer;
+  ProducerIdAllocation allocation;
+  allocation.count = count;
+  allocation.deadline = clock_.Now() + std::chrono::seconds(10);
+  Controller()->controller().AllocateProducerIds(
+      allocation, [&](ControllerResult result) { answer = std::move(result); });
+  EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+  return *answer;
+}
+
 shard::AppendResult MiniCluster::Append(MiniNode& leader, PartitionId partition,
                                         const std::string& value) {
   RecordsBuilder builder;

@@ -103,6 +103,7 @@ class MiniCluster {
   ControllerResult Create(const std::string& name, uint32_t partitions,
                           std::optional<uint32_t> replicas);
   ControllerResult Delete(const std::string& name);
+  ControllerResult AllocateProducerIds(uint32_t count);
   // True once every node that is up has registered.
   bool AllRegistered();
   shard::AppendResult Append(MiniNode& leader, PartitionId partition, const std::string& value);

@@ -319,5 +319,28 @@ TEST(NodeControllerTest, ControllerFailover_GoesOnWhereTheLogEnds) {
   }));
 }
 
+TEST(NodeControllerTest, ProducerIds_AreGivenOutOnceByWhoeverControls) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  const ControllerResult first = cluster.AllocateProducerIds(1'000);
+  ASSERT_EQ(first.error, ControllerError::kNone) << first.message;
+  EXPECT_EQ(first.first_producer_id, 0);
+  EXPECT_EQ(cluster.AllocateProducerIds(10).first_producer_id, 1'000);
+  // A topic takes an id of its own and leaves those of producers alone, and the other way round.
+  const ControllerResult topic = cluster.Create("one", 1, 2);
+  EXPECT_EQ(cluster.AllocateProducerIds(10).first_producer_id, 1'010);
+  cluster.Controller()->Stop();
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Controller() != nullptr; }));
+  cluster.RunFor(std::chrono::seconds(3));
+  EXPECT_EQ(cluster.AllocateProducerIds(10).first_producer_id, 1'020);
+  EXPECT_GT(cluster.Create("two", 1, 2).topic->id, topic.topic->id);
+  for (const uint32_t count : {0u, kProducerIdsMax + 1}) {
+    const ControllerResult refused = cluster.AllocateProducerIds(count);
+    EXPECT_EQ(refused.error, ControllerError::kInvalidRequest);
+    EXPECT_EQ(refused.field, "count");
+  }
+  EXPECT_EQ(cluster.AllocateProducerIds(kProducerIdsMax).first_producer_id, 1'030);
+}
+
 }  // namespace
 }  // namespace quorum::controller
