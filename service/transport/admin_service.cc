@@ -14,6 +14,7 @@
 #include "service/transport/describe_cluster.h"
 #include "service/transport/describe_quorum.h"
 #include "service/transport/elect_leader.h"
+#include "service/transport/init_producer.h"
 #include "service/transport/partition_gather.h"
 #include "service/transport/partition_lookup.h"
 
@@ -260,6 +261,18 @@ grpc::ServerUnaryReactor* AdminService::DescribeCluster(grpc::CallbackServerCont
   const MonoTime deadline = DeadlineOf(parts_, *context, std::nullopt);
   transport::DescribeCluster(parts_, MayForward(*request), deadline, response,
                              [reactor] { reactor->Finish(grpc::Status::OK); });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* AdminService::AllocateProducerIds(
+    grpc::CallbackServerContext* context, const v1::AllocateProducerIdsRequest* request,
+    v1::AllocateProducerIdsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  ChangeOptions options;
+  const std::optional<CallError> error = ReadOptions(parts_, *context, *request, &options);
+  if (error.has_value()) return Finish(reactor, error->ToGrpc());
+  transport::AllocateProducerIds(parts_, *request, std::move(options),
+                                 FinishWith(reactor, response));
   return reactor;
 }
 

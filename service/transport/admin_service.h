@@ -46,6 +46,9 @@ class AdminService : public v1::AdminService::CallbackService {
   grpc::ServerUnaryReactor* DescribeCluster(grpc::CallbackServerContext* context,
                                             const v1::DescribeClusterRequest* request,
                                             v1::DescribeClusterResponse* response) override;
+  grpc::ServerUnaryReactor* AllocateProducerIds(grpc::CallbackServerContext* context,
+                                                const v1::AllocateProducerIdsRequest* request,
+                                                v1::AllocateProducerIdsResponse* response) override;
 
  private:
   ClientParts& parts_;

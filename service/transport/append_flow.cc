@@ -12,16 +12,6 @@
 namespace quorum::transport {
 namespace {
 
-// Refusals that concern the node that was asked rather than the append.
-bool IsElsewhere(const google::rpc::Status& status) {
-  for (const v1::ErrorReason reason :
-       {v1::ERROR_REASON_NOT_LEADER, v1::ERROR_REASON_LEADER_NOT_AVAILABLE,
-        v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION, v1::ERROR_REASON_SHUTTING_DOWN}) {
-    if (HasReason(status, reason)) return true;
-  }
-  return false;
-}
-
 CallError CommitUnknown(const shard::AppendResult& result, bool deadline_passed) {
   CallError error(v1::ERROR_REASON_COMMIT_UNKNOWN,
                   deadline_passed
@@ -32,34 +22,35 @@ CallError CommitUnknown(const shard::AppendResult& result, bool deadline_passed)
   return error;
 }
 
-AttemptResult ResultOf(const shard::AppendResult& result) {
-  switch (result.outcome) {
-    case shard::AppendResult::Outcome::kCommitted:
-      return AttemptResult::kCommitted;
-    case shard::AppendResult::Outcome::kUnknown:
-      return AttemptResult::kUnknown;
-    case shard::AppendResult::Outcome::kRefused:
-      break;
+// Why a batch does not follow the log, if that is why it was refused.
+std::optional<CallError> RefusalByLog(const shard::AppendResult& result) {
+  switch (result.refusal) {
+    case shard::AppendRefusal::kNone:
+      return std::nullopt;
+    case shard::AppendRefusal::kProducerFenced:
+      return CallError(v1::ERROR_REASON_PRODUCER_FENCED,
+                       absl::StrCat("the producer has a newer epoch, ", result.producer_epoch))
+          .With("producer_epoch", result.producer_epoch);
+    case shard::AppendRefusal::kOutOfOrderSequence:
+      return CallError(
+                 v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE,
+                 absl::StrCat("the producer's next sequence number is ", result.expected_sequence))
+          .With("expected_sequence", result.expected_sequence);
+    case shard::AppendRefusal::kUnknownProducer:
+      return CallError(v1::ERROR_REASON_UNKNOWN_PRODUCER,
+                       "the partition does not know this producer, or not in this epoch");
+    case shard::AppendRefusal::kOffsetMismatch:
+      return CallError(v1::ERROR_REASON_OFFSET_MISMATCH,
+                       absl::StrCat("the log is not as expected; it is committed up to ",
+                                    result.committed_end.value()))
+          .With("log_end", result.committed_end.value());
   }
-  switch (result.error) {
-    case raft::RaftError::kUnknownTopicOrPartition:
-    case raft::RaftError::kNotLeaderOrFollower:
-    case raft::RaftError::kBrokerNotAvailable:
-      return AttemptResult::kNotLeader;
-    case raft::RaftError::kNone:
-    case raft::RaftError::kUnsupportedVersion:
-    case raft::RaftError::kInvalidRequest:
-    case raft::RaftError::kFencedLeaderEpoch:
-    case raft::RaftError::kUnknownLeaderEpoch:
-    case raft::RaftError::kInvalidVoterKey:
-    case raft::RaftError::kThrottled:
-    case raft::RaftError::kRequestTimedOut:
-      return AttemptResult::kRefused;
-  }
-  return AttemptResult::kUnknown;
+  return std::nullopt;
 }
 
 CallError RefusalOf(const ClientParts& parts, const shard::AppendResult& result) {
+  std::optional<CallError> by_log = RefusalByLog(result);
+  if (by_log.has_value()) return *std::move(by_log);
   switch (result.error) {
     case raft::RaftError::kFencedLeaderEpoch:
     case raft::RaftError::kUnknownLeaderEpoch: {
@@ -90,6 +81,59 @@ CallError RefusalOf(const ClientParts& parts, const shard::AppendResult& result)
 }
 
 }  // namespace
+
+bool IsElsewhere(const google::rpc::Status& status) {
+  for (const v1::ErrorReason reason :
+       {v1::ERROR_REASON_NOT_LEADER, v1::ERROR_REASON_LEADER_NOT_AVAILABLE,
+        v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION, v1::ERROR_REASON_SHUTTING_DOWN}) {
+    if (HasReason(status, reason)) return true;
+  }
+  return false;
+}
+
+grpc::Status StatusOf(const google::rpc::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), status.message(),
+                      status.SerializeAsString());
+}
+
+AttemptResult ResultOf(const shard::AppendResult& result) {
+  switch (result.outcome) {
+    case shard::AppendResult::Outcome::kCommitted:
+      return AttemptResult::kCommitted;
+    case shard::AppendResult::Outcome::kUnknown:
+      return AttemptResult::kUnknown;
+    case shard::AppendResult::Outcome::kRefused:
+      break;
+  }
+  if (result.refusal != shard::AppendRefusal::kNone) return AttemptResult::kRefused;
+  switch (result.error) {
+    case raft::RaftError::kUnknownTopicOrPartition:
+    case raft::RaftError::kNotLeaderOrFollower:
+    case raft::RaftError::kBrokerNotAvailable:
+      return AttemptResult::kNotLeader;
+    case raft::RaftError::kNone:
+    case raft::RaftError::kUnsupportedVersion:
+    case raft::RaftError::kInvalidRequest:
+    case raft::RaftError::kFencedLeaderEpoch:
+    case raft::RaftError::kUnknownLeaderEpoch:
+    case raft::RaftError::kInvalidVoterKey:
+    case raft::RaftError::kThrottled:
+    case raft::RaftError::kRequestTimedOut:
+      return AttemptResult::kRefused;
+  }
+  return AttemptResult::kUnknown;
+}
+
+CallError GivenUp(const ClientParts& parts, PartitionId partition, bool may_forward) {
+  if (parts.shutting_down.load()) {
+    return CallError(v1::ERROR_REASON_SHUTTING_DOWN, "this node is shutting down");
+  }
+  shard::LeaderHint hint = parts.hints.Find(partition);
+  // A leader that would not take it, or could not be reached, until the end is no leader. Where
+  // forwarding is forbidden, the hint is the answer.
+  if (may_forward || hint.leader == parts.self.self) hint.leader.reset();
+  return NotLeader(parts, hint);
+}
 
 google::rpc::Status ErrorOf(const ClientParts& parts, const shard::AppendResult& result,
                             bool deadline_passed) {
@@ -135,7 +179,8 @@ void AppendFlow::Begin() {
     return;
   }
   if (!route_.has_value()) {
-    const RouteRules rules{parts_.self.self.id, options_.may_forward, !options_.forwarded};
+    const RouteRules rules{parts_.self.self.id, options_.may_forward, !options_.forwarded,
+                           entry_.producer != nullptr};
     route_.emplace(rules, partition_.replicas, options_.deadline);
   }
   Do(route_->Begin(Leader(), parts_.clock.Now()));
@@ -171,6 +216,7 @@ void AppendFlow::AppendHere() {
   call.partition = partition_.id;
   call.draft = std::get<BatchDraft>(std::move(encoded));
   if (entry_.leader_epoch.has_value()) call.leader_epoch = Epoch(*entry_.leader_epoch);
+  if (entry_.expected_offset.has_value()) call.expected_offset = Offset(*entry_.expected_offset);
   call.deadline = options_.deadline;
   call.done = [self = shared_from_this()](const shard::AppendResult& result) {
     self->OnAppended(result);
@@ -186,6 +232,7 @@ void AppendFlow::OnAppended(const shard::AppendResult& result) {
     outcome_.kind = AppendOutcome::Kind::kCommitted;
     outcome_.committed.set_base_offset(result.base_offset.value());
     outcome_.committed.set_leader_epoch(result.epoch.value());
+    outcome_.committed.set_duplicate(result.duplicate);
     if (result.hint.leader.has_value()) {
       outcome_.committed.set_leader_id(result.hint.leader->id.value());
     }
@@ -218,6 +265,8 @@ void AppendFlow::Forward(NodeId target) {
   request.set_partition(*entry_.partition);
   *request.mutable_records() = entry_.records;
   if (entry_.leader_epoch.has_value()) request.set_leader_epoch(*entry_.leader_epoch);
+  if (entry_.expected_offset.has_value()) request.set_expected_offset(*entry_.expected_offset);
+  if (entry_.producer != nullptr) *request.mutable_producer() = *entry_.producer;
   request.set_forwarded_by(parts_.self.self.id.value());
   request.set_cluster_id(parts_.self.cluster_id);
   const Duration left = std::max<Duration>(options_.deadline - parts_.clock.Now(), Duration(1));
@@ -250,23 +299,17 @@ void AppendFlow::OnForwarded(const google::rpc::Status& status,
 }
 
 void AppendFlow::After(AttemptResult result) {
+  if (result == AttemptResult::kUnknown && !unknown_.has_value()) unknown_ = outcome_;
   Do(route_->After(result, Leader(), parts_.clock.Now()));
 }
 
-// Nothing was executed: every attempt before this has proved that.
-void AppendFlow::GiveUp() {
-  if (parts_.shutting_down.load()) {
-    Refuse(CallError(v1::ERROR_REASON_SHUTTING_DOWN, "this node is shutting down"));
-    return;
-  }
-  shard::LeaderHint hint = parts_.hints.Find(partition_.id);
-  // A leader that would not take it, or could not be reached, until the end is no leader. Where
-  // forwarding is forbidden, the hint is the answer.
-  if (options_.may_forward || hint.leader == parts_.self.self) hint.leader.reset();
-  Refuse(NotLeader(parts_, hint));
-}
+// Nothing was executed: every attempt before this has proved that, or Answer says otherwise.
+void AppendFlow::GiveUp() { Refuse(GivenUp(parts_, partition_.id, options_.may_forward)); }
 
-void AppendFlow::Answer() { done_(std::move(outcome_)); }
+void AppendFlow::Answer() {
+  const bool refused = outcome_.kind == AppendOutcome::Kind::kRefused;
+  done_(refused && unknown_.has_value() ? *std::move(unknown_) : std::move(outcome_));
+}
 
 std::optional<NodeId> AppendFlow::Leader() const {
   const shard::LeaderHint hint = parts_.hints.Find(partition_.id);

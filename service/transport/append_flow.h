@@ -1,10 +1,16 @@
 // AppendFlow: one batch for one partition on its way through this node, to exactly one of three
 // outcomes. AppendRoute decides the way; this class appends, forwards and waits.
 //
+// A batch of a producer is sent again after an attempt of unknown outcome, since the log holds it
+// once at most. From then on nothing proves that the batch is not in the log: no refusal of a later
+// attempt is passed on, and the client is told "unknown".
+//
 // Lifecycle: Run makes one, which lives until `done` has run. Thread: any, one after the other: a
 // step begins when the one before it has ended.
 
 #pragma once
+
+#include <grpcpp/support/status.h>
 
 #include <functional>
 #include <memory>
@@ -72,8 +78,19 @@ class AppendFlow : public std::enable_shared_from_this<AppendFlow> {
   std::optional<AppendRoute> route_;
   // What the last attempt ended with.
   AppendOutcome outcome_;
+  // What the first attempt of unknown outcome ended with.
+  std::optional<AppendOutcome> unknown_;
 };
 
+// What InitProducer has in common with an append.
+
+// Refusals that concern the node that was asked rather than what was asked of it.
+bool IsElsewhere(const google::rpc::Status& status);
+grpc::Status StatusOf(const google::rpc::Status& status);
+// What the route needs to know of an append on this node's own replica.
+AttemptResult ResultOf(const shard::AppendResult& result);
+// Why nothing was executed anywhere, in the end.
+CallError GivenUp(const ClientParts& parts, PartitionId partition, bool may_forward);
 // The outcome of an append on this node's own replica, as clients are told. Not for kCommitted.
 google::rpc::Status ErrorOf(const ClientParts& parts, const shard::AppendResult& result,
                             bool deadline_passed);

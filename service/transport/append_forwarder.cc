@@ -25,6 +25,8 @@ void AddEntry(const AppendEntry& entry, v1::AppendBatchRequest* request) {
   partition->set_partition(*entry.partition);
   *partition->mutable_records() = entry.records;
   if (entry.leader_epoch.has_value()) partition->set_leader_epoch(*entry.leader_epoch);
+  if (entry.expected_offset.has_value()) partition->set_expected_offset(*entry.expected_offset);
+  if (entry.producer != nullptr) *partition->mutable_producer() = *entry.producer;
 }
 
 google::rpc::Status Unknown(const char* why) {

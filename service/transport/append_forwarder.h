@@ -35,9 +35,6 @@
 
 namespace quorum::transport {
 
-// A forwarded call ends a little after the node it went to has given its answer.
-inline constexpr Duration kHopSlack = std::chrono::milliseconds(100);
-
 class AppendForwarder : public std::enable_shared_from_this<AppendForwarder> {
  public:
   // As of an Append that was forwarded alone: its status, and its answer when that is OK.

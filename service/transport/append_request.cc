@@ -37,23 +37,39 @@ CallError TooLarge(const std::string& what, size_t limit, size_t size) {
       .Refused();
 }
 
+std::optional<CallError> CheckProducer(const v1::ProducerStamp& producer, int records) {
+  if (!producer.has_producer_id() || producer.producer_id() < 0) {
+    return InvalidField("producer.producer_id", "is required, and at least 0").Refused();
+  }
+  if (!producer.has_producer_epoch() || producer.producer_epoch() < 0) {
+    return InvalidField("producer.producer_epoch", "is required, and at least 0").Refused();
+  }
+  if (!producer.has_base_sequence() || producer.base_sequence() < 0 ||
+      producer.base_sequence() > kSequenceLimit - records) {
+    return InvalidField("producer.base_sequence",
+                        "is required; all sequence numbers must be in [0, 2^62)")
+        .Refused();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 AppendEntry EntryOf(const v1::AppendRequest& request) {
-  AppendEntry entry{request.topic(), {}, request.records(), {}};
+  AppendEntry entry{request.topic(), {}, request.records(), {}, {}};
   if (request.has_partition()) entry.partition = request.partition();
   if (request.has_leader_epoch()) entry.leader_epoch = request.leader_epoch();
-  entry.has_expected_offset = request.has_expected_offset();
-  entry.has_producer = request.has_producer();
+  if (request.has_expected_offset()) entry.expected_offset = request.expected_offset();
+  if (request.has_producer()) entry.producer = &request.producer();
   return entry;
 }
 
 AppendEntry EntryOf(const std::string& topic, const v1::AppendBatchRequest::Partition& partition) {
-  AppendEntry entry{topic, {}, partition.records(), {}};
+  AppendEntry entry{topic, {}, partition.records(), {}, {}};
   if (partition.has_partition()) entry.partition = partition.partition();
   if (partition.has_leader_epoch()) entry.leader_epoch = partition.leader_epoch();
-  entry.has_expected_offset = partition.has_expected_offset();
-  entry.has_producer = partition.has_producer();
+  if (partition.has_expected_offset()) entry.expected_offset = partition.expected_offset();
+  if (partition.has_producer()) entry.producer = &partition.producer();
   return entry;
 }
 
@@ -67,16 +83,11 @@ std::optional<CallError> CheckEntry(const AppendEntry& entry) {
       (*entry.leader_epoch < 1 || Epoch(*entry.leader_epoch) >= kEpochLimit)) {
     return InvalidField("leader_epoch", "must be in [1, 2^62)").Refused();
   }
-  if (entry.has_producer) {
-    return CallError(v1::ERROR_REASON_NOT_IMPLEMENTED,
-                     "This version has no idempotent producers; leave `producer` out.")
-        .Refused();
+  if (entry.expected_offset.has_value() &&
+      (*entry.expected_offset < 0 || Offset(*entry.expected_offset) > kOffsetLimit)) {
+    return InvalidField("expected_offset", "must be in [0, 2^62]").Refused();
   }
-  if (entry.has_expected_offset) {
-    return CallError(v1::ERROR_REASON_NOT_IMPLEMENTED,
-                     "This version has no conditional appends; leave `expected_offset` out.")
-        .Refused();
-  }
+  if (entry.producer != nullptr) return CheckProducer(*entry.producer, entry.records.size());
   return std::nullopt;
 }
 
@@ -100,7 +111,12 @@ std::variant<BatchDraft, CallError> EncodeRecords(const AppendEntry& entry,
       return TooLarge("the batch", limits.batch_bytes_max, builder.size_bytes());
     }
   }
-  return builder.Finish(now_ms);
+  BatchDraft draft = builder.Finish(now_ms);
+  if (entry.producer != nullptr) {
+    draft.producer = ProducerStamp{entry.producer->producer_id(), entry.producer->producer_epoch(),
+                                   entry.producer->base_sequence()};
+  }
+  return draft;
 }
 
 }  // namespace quorum::transport

@@ -25,8 +25,9 @@ struct AppendEntry {
   std::optional<uint32_t> partition;
   const google::protobuf::RepeatedPtrField<v1::Record>& records;
   std::optional<int64_t> leader_epoch;
-  bool has_expected_offset = false;
-  bool has_producer = false;
+  std::optional<int64_t> expected_offset;
+  // Null when nobody in particular appends. Points into the request too.
+  const v1::ProducerStamp* producer = nullptr;
 };
 
 AppendEntry EntryOf(const v1::AppendRequest& request);
@@ -35,7 +36,8 @@ AppendEntry EntryOf(const std::string& topic, const v1::AppendBatchRequest::Part
 // What is wrong with the entry in itself; empty when nothing is. Sizes are judged by EncodeRecords.
 std::optional<CallError> CheckEntry(const AppendEntry& entry);
 
-// The records as one batch that was made at `now_ms`, or why they cannot be one.
+// The records as one batch that was made at `now_ms`, with its producer's stamp, or why they cannot
+// be one.
 std::variant<BatchDraft, CallError> EncodeRecords(const AppendEntry& entry,
                                                   const ClientLimits& limits, int64_t now_ms);
 

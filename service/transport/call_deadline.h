@@ -8,11 +8,15 @@
 #include <google/protobuf/duration.pb.h>
 #include <grpcpp/server_context.h>
 
+#include <chrono>
 #include <optional>
 
 #include "service/base/time.h"
 
 namespace quorum::transport {
+
+// A forwarded call ends a little after the node it went to has given its answer.
+inline constexpr Duration kHopSlack = std::chrono::milliseconds(100);
 
 // A Duration message as a value; empty when it is negative, malformed, or would overflow.
 std::optional<Duration> DecodeDuration(const google::protobuf::Duration& message);

@@ -1,5 +1,6 @@
 // CatalogChange: a change of the catalog on its way to the controller, here or one hop away. It
-// takes the way of an append (forward_policy.h): what may have been done is not done again.
+// takes the way of an append (forward_policy.h): what may have been done is not done again, unless
+// that does no harm.
 //
 // Lifecycle: Run makes one, which lives until `done` has run. Thread: any, one after the other.
 
@@ -26,6 +27,8 @@ namespace quorum::transport {
 struct ChangeOptions {
   bool may_forward = true;
   bool forwarded = false;
+  // It may be done twice without harm.
+  bool may_repeat = false;
   MonoTime deadline = kNever;
   std::function<bool()> cancelled;
 };
@@ -58,7 +61,8 @@ class CatalogChange : public std::enable_shared_from_this<CatalogChange<Request,
         request_(std::move(request)),
         options_(std::move(options)),
         steps_(std::move(steps)),
-        route_(RouteRules{parts.self.self.id, options_.may_forward, !options_.forwarded},
+        route_(RouteRules{parts.self.self.id, options_.may_forward, !options_.forwarded,
+                          options_.may_repeat},
                Replicas(parts), options_.deadline) {}
 
   static std::vector<NodeId> Replicas(const ClientParts& parts) {

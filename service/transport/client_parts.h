@@ -19,6 +19,7 @@
 #include "service/transport/leader_hints.h"
 #include "service/transport/outstanding_calls.h"
 #include "service/transport/peer_channels.h"
+#include "service/transport/producer_ids.h"
 
 namespace quorum::transport {
 
@@ -47,6 +48,8 @@ struct ClientParts {
   OutstandingCalls& calls;
   const Clock& clock;
   ClientLimits limits;
+  // The producer ids that this process has been given and not yet given on.
+  ProducerIds producer_ids{};
   // Set when the node begins to shut down: new calls are refused, waiting ones give up.
   std::atomic<bool> shutting_down{false};
 };

@@ -28,7 +28,11 @@ AppendRoute::Next AppendRoute::After(AttemptResult result, std::optional<NodeId>
       return Next{Step::kAnswer, {}, {}};
     case AttemptResult::kUnknown:
       if (Planted(Plant::kM46) && now < deadline_) return Attempt(leader);
-      return Next{Step::kAnswer, {}, {}};
+      // Who may not forward has no other place to try.
+      if (!rules_.may_repeat || !rules_.may_forward || !rules_.may_wait || now >= deadline_) {
+        return Next{Step::kAnswer, {}, {}};
+      }
+      return Wait(now);
     case AttemptResult::kNotSent:
       unreachable_ = target_;
       return Wait(now);

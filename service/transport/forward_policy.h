@@ -7,11 +7,13 @@
 //   // Do what `next` says; after an attempt:
 //   next = route.After(AttemptResult::kNotLeader, leader, now);
 //
-// The rule that matters: what may have been executed is never sent again. "Not leader" is proof
-// that nothing was; a lost connection or a time-out proves nothing and goes back to the client.
+// The rule that matters: what may have been executed is never sent again, unless it has a producer,
+// which makes the log hold it once at most. "Not leader" is proof that nothing was executed; a lost
+// connection or a time-out proves nothing and goes back to the client.
 //
 // Guarantees:
-//   1. after kUnknown, kCommitted or kRefused, the only step is kAnswer;
+//   1. after kCommitted or kRefused, and without rules.may_repeat after kUnknown, the only step is
+//      kAnswer;
 //   2. kForward never names this node, and is never given when rules.may_forward is false;
 //   3. after `deadline` no further attempt begins;
 //   4. without a wait in between, at most three attempts follow each other.
@@ -37,6 +39,8 @@ struct RouteRules {
   // False: when nobody leads as far as is known here, say so at once. For what was forwarded, the
   // node that forwards does the waiting.
   bool may_wait = true;
+  // It may be executed twice without harm: a batch of a producer.
+  bool may_repeat = false;
 };
 
 // How an attempt ended.

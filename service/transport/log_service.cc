@@ -11,6 +11,7 @@
 
 #include "service/transport/append_flow.h"
 #include "service/transport/call_options.h"
+#include "service/transport/init_producer.h"
 #include "service/transport/list_offsets.h"
 #include "service/transport/partition_gather.h"
 #include "service/transport/partition_lookup.h"
@@ -22,11 +23,6 @@ namespace {
 grpc::ServerUnaryReactor* Finish(grpc::ServerUnaryReactor* reactor, const grpc::Status& status) {
   reactor->Finish(status);
   return reactor;
-}
-
-grpc::Status ToGrpc(const google::rpc::Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), status.message(),
-                      status.SerializeAsString());
 }
 
 // The options of an append, or why the whole call is refused.
@@ -129,7 +125,7 @@ grpc::ServerUnaryReactor* LogService::Append(grpc::CallbackServerContext* contex
   AppendFlow::Run(parts_, EntryOf(*request), std::move(options),
                   [reactor, response](AppendOutcome outcome) {
                     if (outcome.kind != AppendOutcome::Kind::kCommitted) {
-                      reactor->Finish(ToGrpc(outcome.error));
+                      reactor->Finish(StatusOf(outcome.error));
                       return;
                     }
                     *response = std::move(outcome.committed);
@@ -195,11 +191,19 @@ grpc::ServerUnaryReactor* LogService::ListOffsets(grpc::CallbackServerContext* c
 }
 
 grpc::ServerUnaryReactor* LogService::InitProducer(grpc::CallbackServerContext* context,
-                                                   const v1::InitProducerRequest* /*request*/,
-                                                   v1::InitProducerResponse* /*response*/) {
-  return Finish(context->DefaultReactor(), CallError(v1::ERROR_REASON_NOT_IMPLEMENTED,
-                                                     "This version has no idempotent producers.")
-                                               .ToGrpc());
+                                                   const v1::InitProducerRequest* request,
+                                                   v1::InitProducerResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  AppendOptions options;
+  const std::optional<CallError> error = ReadOptions(parts_, *context, *request, &options);
+  if (error.has_value()) return Finish(reactor, error->ToGrpc());
+  transport::InitProducer(
+      parts_, *request, std::move(options),
+      [reactor, response](const grpc::Status& status, v1::InitProducerResponse given) {
+        *response = std::move(given);
+        reactor->Finish(status);
+      });
+  return reactor;
 }
 
 }  // namespace quorum::transport

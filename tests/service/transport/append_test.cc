@@ -36,6 +36,20 @@ class AppendTest : public testing::Test {
     return request;
   }
 
+  static v1::ProducerStamp* Stamp(v1::AppendRequest* request, int64_t id, int32_t epoch,
+                                  int64_t sequence) {
+    v1::ProducerStamp* stamp = request->mutable_producer();
+    stamp->set_producer_id(id);
+    stamp->set_producer_epoch(epoch);
+    stamp->set_base_sequence(sequence);
+    return stamp;
+  }
+  static v1::AppendRequest StampedRequest() {
+    v1::AppendRequest request = Request();
+    Stamp(&request, 7, 1, 40);
+    return request;
+  }
+
   grpc::Status Append(const v1::AppendRequest& request) {
     grpc::ClientContext context;
     return one_.log().Append(&context, request, &response_);
@@ -146,8 +160,21 @@ TEST_F(AppendTest, BadInputIsRefusedBeforeAnythingIsDone) {
       {"partition 2^32-1", [](auto* r) { r->set_partition(UINT32_MAX); },
        v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION},
       {"catalog", [](auto* r) { r->set_topic("__metadata"); }, v1::ERROR_REASON_INTERNAL_TOPIC},
-      {"condition", [](auto* r) { r->set_expected_offset(0); }, v1::ERROR_REASON_NOT_IMPLEMENTED},
-      {"producer", [](auto* r) { r->mutable_producer(); }, v1::ERROR_REASON_NOT_IMPLEMENTED},
+      {"condition -1", [](auto* r) { r->set_expected_offset(-1); }},
+      {"condition above 2^62", [](auto* r) { r->set_expected_offset((int64_t{1} << 62) + 1); }},
+      {"empty stamp", [](auto* r) { r->mutable_producer(); }},
+      {"no id", [](auto* r) { Stamp(r, 1, 1, 1)->clear_producer_id(); }},
+      {"no epoch", [](auto* r) { Stamp(r, 1, 1, 1)->clear_producer_epoch(); }},
+      {"no sequence", [](auto* r) { Stamp(r, 1, 1, 1)->clear_base_sequence(); }},
+      {"id -1", [](auto* r) { Stamp(r, -1, 1, 1); }},
+      {"producer epoch -1", [](auto* r) { Stamp(r, 1, -1, 1); }},
+      {"sequence -1", [](auto* r) { Stamp(r, 1, 1, -1); }},
+      {"sequence 2^62", [](auto* r) { Stamp(r, 1, 1, int64_t{1} << 62); }},
+      {"last sequence 2^62",
+       [](auto* r) {
+         Stamp(r, 1, 1, (int64_t{1} << 62) - 1);
+         r->add_records()->set_value("v");
+       }},
   };
   for (const BadInput& bad : cases) {
     SCOPED_TRACE(bad.what);
@@ -377,11 +404,148 @@ TEST_F(AppendTest, ABatchHasEachOutcomeByItself) {
                         v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION));
 }
 
-TEST_F(AppendTest, ProducersAreNotImplemented) {
-  grpc::ClientContext context;
-  v1::InitProducerResponse response;
-  const grpc::Status status = one_.log().InitProducer(&context, {}, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+// --- producers and conditions
+
+shard::AppendResult RefusedFor(shard::AppendRefusal refusal) {
+  shard::AppendResult result;
+  result.refusal = refusal;
+  result.producer_epoch = 9;
+  result.expected_sequence = 41;
+  result.committed_end = Offset(77);
+  return result;
+}
+
+TEST_F(AppendTest, AStampAndAConditionGoToTheShard) {
+  OnAppend(&one_, [](const shard::AppendCall& call) {
+    EXPECT_EQ(call.draft.producer, (ProducerStamp{7, 1, 40}));
+    EXPECT_EQ(call.expected_offset, Offset(5));
+    shard::AppendResult result = Committed(5, 1);
+    result.duplicate = true;
+    call.done(result);
+  });
+  v1::AppendRequest request = StampedRequest();
+  request.set_expected_offset(5);
+  ASSERT_TRUE(Append(request).ok());
+  EXPECT_TRUE(response_.duplicate());
+  EXPECT_EQ(response_.base_offset(), 5);
+}
+
+TEST_F(AppendTest, AStampAndAConditionGoOverTheHop) {
+  LeadAtTwo([](const shard::AppendCall& call) {
+    EXPECT_EQ(call.draft.producer, (ProducerStamp{7, 1, 40}));
+    EXPECT_EQ(call.expected_offset, Offset(5));
+    shard::AppendResult result = Committed(5, 2);
+    result.duplicate = true;
+    call.done(result);
+  });
+  v1::AppendRequest request = StampedRequest();
+  request.set_expected_offset(5);
+  ASSERT_TRUE(Append(request).ok());
+  EXPECT_TRUE(response_.duplicate());
+}
+
+TEST_F(AppendTest, WhyABatchDoesNotFollowTheLogIsTold) {
+  struct Case {
+    shard::AppendRefusal refusal;
+    v1::ErrorReason reason;
+    grpc::StatusCode code;
+    const char* key;
+    const char* value;
+  };
+  const Case cases[] = {
+      {shard::AppendRefusal::kProducerFenced, v1::ERROR_REASON_PRODUCER_FENCED,
+       grpc::StatusCode::FAILED_PRECONDITION, "producer_epoch", "9"},
+      {shard::AppendRefusal::kOutOfOrderSequence, v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE,
+       grpc::StatusCode::FAILED_PRECONDITION, "expected_sequence", "41"},
+      {shard::AppendRefusal::kUnknownProducer, v1::ERROR_REASON_UNKNOWN_PRODUCER,
+       grpc::StatusCode::FAILED_PRECONDITION, nullptr, nullptr},
+      {shard::AppendRefusal::kOffsetMismatch, v1::ERROR_REASON_OFFSET_MISMATCH,
+       grpc::StatusCode::ABORTED, "log_end", "77"},
+  };
+  for (const bool forwarded : {false, true}) {
+    for (const Case& expected : cases) {
+      const auto refuse = [&](const shard::AppendCall& call) {
+        call.done(RefusedFor(expected.refusal));
+      };
+      if (forwarded) {
+        LeadAtTwo(refuse);
+      } else {
+        OnAppend(&one_, refuse);
+      }
+      const grpc::Status status = Append(StampedRequest());
+      EXPECT_EQ(status.error_code(), expected.code);
+      ExpectRefused(status, expected.reason);
+      if (expected.key == nullptr) continue;
+      EXPECT_EQ(ErrorInfoOf(RpcStatusOf(status))->metadata().at(expected.key), expected.value);
+    }
+  }
+}
+
+TEST_F(AppendTest, ABatchOfAProducerIsSentAgainAfterAnUnknownOutcome) {
+  std::atomic<int> appends{0};
+  LeadAtTwo([&](const shard::AppendCall& call) {
+    shard::AppendResult result = Committed(5, 2);
+    if (++appends == 1) result.outcome = shard::AppendResult::Outcome::kUnknown;
+    result.duplicate = true;
+    call.done(result);
+  });
+  ASSERT_TRUE(Append(StampedRequest()).ok());
+  EXPECT_EQ(appends.load(), 2);
+  EXPECT_TRUE(response_.duplicate());
+}
+
+TEST_F(AppendTest, ABatchOfAProducerOfThisNodesOwnReplicaIsSentAgainToo) {
+  std::atomic<int> appends{0};
+  OnAppend(&one_, [&](const shard::AppendCall& call) {
+    shard::AppendResult result = Committed(5, 1);
+    if (++appends == 1) result.outcome = shard::AppendResult::Outcome::kUnknown;
+    call.done(result);
+  });
+  ASSERT_TRUE(Append(StampedRequest()).ok());
+  EXPECT_EQ(appends.load(), 2);
+}
+
+// The first attempt may be in the log, whatever the second one is told.
+TEST_F(AppendTest, AfterAnUnknownOutcomeARefusalProvesNothing) {
+  std::atomic<int> appends{0};
+  LeadAtTwo([&](const shard::AppendCall& call) {
+    shard::AppendResult result = Committed(5, 2);
+    result.outcome = shard::AppendResult::Outcome::kUnknown;
+    if (++appends > 1) result = RefusedFor(shard::AppendRefusal::kProducerFenced);
+    call.done(result);
+  });
+  ExpectUnknown(Append(StampedRequest()));
+  EXPECT_EQ(appends.load(), 2);
+}
+
+TEST_F(AppendTest, AfterAnUnknownOutcomeThereMayBeNoLeaderAnyMore) {
+  std::atomic<int> appends{0};
+  LeadAtTwo([&](const shard::AppendCall& call) {
+    shard::AppendResult result = NotLeaderResult(0);
+    if (++appends == 1) result.outcome = shard::AppendResult::Outcome::kUnknown;
+    call.done(result);
+  });
+  v1::AppendRequest request = StampedRequest();
+  request.mutable_timeout()->set_nanos(300'000'000);
+  ExpectUnknown(Append(request));
+  EXPECT_GT(appends.load(), 1);
+}
+
+TEST_F(AppendTest, WhereForwardingIsForbiddenNothingIsRepeated) {
+  std::atomic<int> appends{0};
+  OnAppend(&one_, [&](const shard::AppendCall& call) {
+    shard::AppendResult result = Committed(5, 1);
+    result.outcome = shard::AppendResult::Outcome::kUnknown;
+    ++appends;
+    call.done(result);
+  });
+  v1::AppendRequest request = StampedRequest();
+  request.set_no_forward(true);
+  ExpectUnknown(Append(request));
+  request.set_no_forward(false);
+  request.set_forwarded_by(2);
+  ExpectUnknown(Append(request));
+  EXPECT_EQ(appends.load(), 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -115,6 +116,16 @@ class FakeController : public controller::ControllerApi {
     registrations.push_back(std::move(registration));
     done(result);
   }
+  // Numbers the blocks itself; only errors come from `result`.
+  void AllocateProducerIds(controller::ProducerIdAllocation allocation,
+                           controller::ControllerDone done) override {
+    controller::ControllerResult block = result;
+    block.first_producer_id = next_producer_id.fetch_add(int64_t{allocation.count});
+    ++allocations;
+    done(block);
+  }
+  std::atomic<int64_t> next_producer_id{0};
+  std::atomic<int> allocations{0};
 };
 
 // Stands still.

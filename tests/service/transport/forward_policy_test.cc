@@ -76,6 +76,21 @@ TEST(ForwardPolicyTest, WhatMayBeExecutedIsAnswered) {
   }
 }
 
+TEST(ForwardPolicyTest, WhatMayBeRepeatedIsRepeatedAfterAWait) {
+  RouteRules rules{kSelf, true, true, true};
+  AppendRoute route(rules, {NodeId(2), kSelf, NodeId(3)}, kDeadline);
+  (void)route.Begin(NodeId(2), kStart);
+  EXPECT_EQ(route.After(AttemptResult::kUnknown, NodeId(3), kStart).step, Step::kWait);
+  EXPECT_EQ(route.Begin(NodeId(3), kStart).target, NodeId(3));
+  EXPECT_EQ(route.After(AttemptResult::kRefused, NodeId(3), kStart).step, Step::kAnswer);
+  (void)route.Begin(NodeId(2), kStart);
+  EXPECT_EQ(route.After(AttemptResult::kUnknown, NodeId(3), kDeadline).step, Step::kAnswer);
+  rules.may_forward = false;
+  AppendRoute stays(rules, {NodeId(2), kSelf, NodeId(3)}, kDeadline);
+  (void)stays.Begin(NodeId(2), kStart);
+  EXPECT_EQ(stays.After(AttemptResult::kUnknown, NodeId(3), kStart).step, Step::kAnswer);
+}
+
 #ifdef QUORUM_PLANTS
 // The planted bug is what the test above, and the simulator, must see.
 TEST(ForwardPolicyTest, M46RepeatsWhatMayBeExecuted) {
@@ -147,7 +162,10 @@ TEST(ForwardPolicyTest, RandomWaysKeepTheGuarantees) {
   Prng prng(41);
   for (int round = 0; round < 2'000; ++round) {
     const bool may_forward = prng.Chance(700'000);
-    AppendRoute route = MakeRoute(may_forward, prng.Chance(700'000));
+    const bool may_wait = prng.Chance(700'000);
+    const bool may_repeat = prng.Chance(500'000);
+    AppendRoute route({kSelf, may_forward, may_wait, may_repeat}, {NodeId(2), kSelf, NodeId(3)},
+                      kDeadline);
     MonoTime now = kStart;
     const auto hint = [&prng]() -> std::optional<NodeId> {
       if (prng.Chance(300'000)) return std::nullopt;
@@ -172,8 +190,9 @@ TEST(ForwardPolicyTest, RandomWaysKeepTheGuarantees) {
       }
       const auto result = static_cast<AttemptResult>(prng.Below(5));
       next = route.After(result, hint(), now);
-      const bool final = result == AttemptResult::kUnknown || result == AttemptResult::kCommitted ||
-                         result == AttemptResult::kRefused;
+      const bool repeats = may_repeat && may_forward && may_wait && now < kDeadline;
+      const bool final = (result == AttemptResult::kUnknown && !repeats) ||
+                         result == AttemptResult::kCommitted || result == AttemptResult::kRefused;
       ASSERT_EQ(next.step == Step::kAnswer, final);
     }
     EXPECT_TRUE(next.step == Step::kAnswer || next.step == Step::kGiveUp);
