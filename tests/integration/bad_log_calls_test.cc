@@ -132,12 +132,6 @@ std::vector<BadCall> AppendNumbers() {
       OfAppend(
           "timestamp 2^63 - 1", [](auto& r) { r.mutable_records(0)->set_timestamp_ms(kHighest); },
           StatusCode::OK, ""),
-      OfAppend(
-          "a producer", [](auto& r) { r.mutable_producer()->set_producer_id(1); },
-          StatusCode::UNIMPLEMENTED, "NOT_IMPLEMENTED"),
-      OfAppend(
-          "a condition", [](auto& r) { r.set_expected_offset(0); }, StatusCode::UNIMPLEMENTED,
-          "NOT_IMPLEMENTED"),
   };
 }
 
@@ -341,9 +335,6 @@ std::vector<BadCall> Offsets() {
             r.set_cluster_id("other");
           },
           StatusCode::FAILED_PRECONDITION, "INCONSISTENT_CLUSTER_ID"),
-      MakeBadCall<v1::LogService::Stub, v1::InitProducerRequest, v1::InitProducerResponse>(
-          "InitProducer", &Stubs::log, &v1::LogService::Stub::InitProducer, [](auto&) {},
-          StatusCode::UNIMPLEMENTED, "NOT_IMPLEMENTED"),
   };
 }
 
