@@ -168,12 +168,18 @@ void ProducerStates::Set(int64_t id, std::optional<ProducerState> state) {
     by_age_.erase({known->second.last_offset, id});
     const auto name = names_.find(known->second.name);
     if (name != names_.end() && name->second == id) names_.erase(name);
-    producers_.erase(known);
   }
-  if (!state.has_value()) return;
+  if (!state.has_value()) {
+    if (known != producers_.end()) producers_.erase(known);
+    return;
+  }
   by_age_.emplace(state->last_offset, id);
   if (!state->name.empty()) names_[state->name] = id;
-  producers_.emplace(id, *std::move(state));
+  if (known != producers_.end()) {
+    known->second = *std::move(state);
+  } else {
+    producers_.emplace(id, *std::move(state));
+  }
 }
 
 void ProducerStates::TruncateTo(Offset end) {
