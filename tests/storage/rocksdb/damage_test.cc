@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "service/base/prng.h"
+#include "service/base/producer.h"
 #include "storage/layout/dump.h"
 #include "tests/storage/rocksdb/store_harness.h"
 
@@ -59,6 +61,15 @@ class DamageTest : public ::testing::Test {
     set.writes.push_back(PutVoters{kPartition, Offset(0), ThreeVoters()});
     set.writes.push_back(PutBounds{kPartition, Offset(10), Offset(8)});
     set.writes.push_back(PutBounds{kOtherPartition, Offset(5), Offset(5)});
+    ProducerState producer;
+    producer.id = 7;
+    producer.last_offset = Offset(4);
+    producer.batches.push_back(ProducerBatch{0, 0, 1, Offset(4)});
+    for (const auto& [partition, end] :
+         {std::pair(kPartition, 10), std::pair(kOtherPartition, 5)}) {
+      set.writes.push_back(
+          PutProducers{partition, ProducerSummary{Offset(end), Offset(end), 1000}, {producer}, {}});
+    }
     WriteAndWait(store.get(), std::move(set));
   }
 

@@ -166,6 +166,12 @@ std::string FingerprintWith(const RecoveredStore& recovered, PartitionId partiti
        << replica->log_end << " " << replica->high_watermark_bound << "\n";
   for (const auto& [epoch, start] : replica->leader_epochs) text << epoch << "@" << start << " ";
   text << replica->voters.Latest() << "\n";
+  text << replica->producers.summary.offset << " " << replica->producers.summary.data_end << " "
+       << replica->producers.summary.timestamp_ms << " " << replica->batches_above.size() << "\n";
+  for (const ProducerState& producer : replica->producers.producers) {
+    text << producer.id << " " << producer.epoch << " " << producer.next_sequence << " "
+         << producer.last_offset << " " << producer.batches.size() << "\n";
+  }
   const ReadResult batches =
       read({partition, replica->log_start, replica->log_end, size_t{1} << 30});
   if (!batches.ok()) return "damaged";
