@@ -25,9 +25,13 @@ bool TakeOutstanding(State& state, const Correlation& correlation) {
   return true;
 }
 
-void BackOff(State& state, StepContext& context) {
+void Pause(State& state, const StepContext& context) {
   ++state.fetch.failures;
   state.fetch.send_at = context.now + RetryBackoff(state.config, state.fetch.failures);
+}
+
+void BackOff(State& state, const StepContext& context) {
+  Pause(state, context);
   // One try elsewhere, then the leader again.
   state.fetch.ask_others = !state.fetch.ask_others;
 }
@@ -111,7 +115,7 @@ void TakePayload(State& state, const FetchResponse& response, StepContext& conte
   if (useful) {
     FetchOn(state, context);
   } else {
-    BackOff(state, context);
+    Pause(state, context);
   }
   // A log that has just been cut may still differ from the leader's below its new end, so only an
   // answer that found it to agree says what of it is committed.

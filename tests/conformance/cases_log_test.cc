@@ -124,6 +124,7 @@ TEST(CasesLog, BUG050_ATailThatIsPartlyHereIsAskedForFromTheEnd) {
   Follow(replica);
   replica.AnswerFetch(BatchesFrom(4, {{3, 2}, {5, 2}}));
   EXPECT_EQ(replica.log_end(), Offset(6)) << "the first batch is here already";
+  replica.Advance(replica.config().retry_backoff);
   EXPECT_EQ(LastFetch(replica).fetch_offset, Offset(6));
   replica.AnswerFetch(BatchesFrom(6, {{5, 2}}));
   EXPECT_EQ(replica.log_end(), Offset(8));

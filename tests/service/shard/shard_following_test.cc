@@ -44,6 +44,25 @@ void FollowWith(ShardHarness& shard, const std::vector<uint32_t>& sizes) {
   ASSERT_EQ(shard.sent()[0].As<FetchBatch>()->entries.at(0).fetch_offset, Offset(end));
 }
 
+// The next Fetch at the leader; nobody else that is asked meanwhile answers.
+SentRequest AwaitFetch(ShardHarness& shard) {
+  for (int i = 0; i < 1'000; ++i) {
+    std::vector<SentRequest> sent = std::exchange(shard.sent(), {});
+    std::optional<SentRequest> found;
+    for (SentRequest& request : sent) {
+      if (request.As<FetchBatch>() != nullptr && request.to() == Key(2)) {
+        found = std::move(request);
+      } else {
+        shard.Fail(&request);
+      }
+    }
+    if (found.has_value()) return *std::move(found);
+    shard.Advance(Ms(10));
+  }
+  ADD_FAILURE() << "the leader is asked no more";
+  return {};
+}
+
 // The leader says that its log parts from this one at `offset`.
 void Diverge(ShardHarness& shard, int64_t offset) {
   SentRequest fetch = std::move(shard.sent().at(0));
@@ -62,24 +81,12 @@ TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
   draft.records = std::string("\x62\x02\x08\x01", 4);  // A control record of no kind.
   const RecordBatch odd = RecordBatch::Seal(kA, Offset(0), Epoch(1), draft);
   for (uint64_t answer = 1; answer <= 3; ++answer) {
-    SentRequest fetch = std::move(shard.sent().at(0));
-    shard.Forget();
+    SentRequest fetch = AwaitFetch(shard);
     shard.Answer(&fetch, SessionAnswer(fetch, answer, {Fetched(kA, 2, 1, {odd}, 0)}));
-    EXPECT_THAT(shard.sent(), IsEmpty());
+    EXPECT_THAT(shard.sent(), IsEmpty()) << "it is not asked for again at once";
     EXPECT_EQ(shard.Replica(kA).log().end(), Offset(0));
-    // Somebody else is asked in between.
-    while (shard.SentOf<FetchBatch>(Key(2)).empty()) {
-      shard.Advance(Ms(10));
-      for (SentRequest* other : shard.SentOf<FetchBatch>(Key(3))) {
-        if (other->done != nullptr) shard.Fail(other);
-      }
-    }
-    std::vector<SentRequest> sent = std::move(shard.sent());
-    shard.Forget();
-    for (SentRequest& request : sent) {
-      if (request.to() == Key(2)) shard.sent().push_back(std::move(request));
-    }
   }
+  (void)AwaitFetch(shard);
   EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
 }
 
@@ -142,7 +149,11 @@ TEST(ShardFollowingTest, ACutInsideABatchQuarantinesWhereverTheBatchIs) {
     shard.Read();
     EXPECT_TRUE(shard.Replica(kA).quarantine().has_value()) << cached;
     shard.Sync();
-    EXPECT_THAT(shard.SentOf<FetchBatch>(), IsEmpty());
+    for (const SentRequest* fetch : shard.SentOf<FetchBatch>()) {
+      for (const FetchEntry& entry : fetch->As<FetchBatch>()->entries) {
+        EXPECT_TRUE(entry.withdraw) << "it acknowledges nothing";
+      }
+    }
     shard.Restart();
     EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5)) << "the disk was left as it was";
   }
