@@ -80,6 +80,7 @@ class Leader : public v1::LogService::Service {
   }
 
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  int32_t node() const { return node_; }
   int single() const { return single_; }
   std::vector<v1::AppendBatchRequest> requests() const {
     MutexLock lock(&mutex_);
@@ -123,11 +124,10 @@ class AppendBatchTest : public testing::Test {
     one_.shards.on_call = [](shard::ShardCall call) {
       std::get<shard::AppendCall>(call).done(NotLeaderResult(0));
     };
-    // A forward waits for no connection, so they must stand before it is looked at.
-    Hint(0, 2);
-    Connect();
-    Hint(0, 3);
-    Connect();
+    // A forward waits for no connection and goes to another replica meanwhile, so they must stand
+    // before it is looked at.
+    Connect(two_);
+    Connect(three_);
   }
 
   static PartitionId Many(uint32_t index) { return PartitionId{TopicId(21), index}; }
@@ -137,7 +137,15 @@ class AppendBatchTest : public testing::Test {
                     shard::LeaderHint{ReplicaKey{NodeId(leader), {7, 7}}, Epoch(++epoch_)});
   }
 
-  void Connect() {
+  void Connect(const Leader& leader) {
+    for (int tries = 0; tries < 1'000 && leader.single() == 0; ++tries) {
+      Hint(0, leader.node());
+      AppendOne();
+    }
+    ASSERT_GT(leader.single(), 0);
+  }
+
+  void AppendOne() {
     v1::AppendRequest request;
     request.set_topic("many");
     request.set_partition(0);
