@@ -118,6 +118,10 @@ DEFINE_string(http_address, "",
               "are open to whoever reaches them.");
 DEFINE_validator(http_address, &quorum::server::IsAddressOrEmpty);
 
+QUORUM_NUMBER_FLAG(metrics_partitions_max, 100, 0, 10000,
+                   "[stable] /metrics has rows for each partition while the node has at most so "
+                   "many replicas. 100 are 600 rows, which any Prometheus bears.");
+
 // --- serve: size of the node ---
 QUORUM_NUMBER_FLAG(shards, 0, 0, 1024,
                    "[stable] Event loops, a thread each. 0: half the cores, at least 1, because "
@@ -281,6 +285,7 @@ std::optional<StoreError> LoadServeConfig(ServeConfig* config) {
       FLAGS_advertised_address.empty() ? FLAGS_listen_address : FLAGS_advertised_address;
   config->bootstrap = ParseAddresses(FLAGS_bootstrap).value_or(std::vector<std::string>());
   config->http_address = FLAGS_http_address;
+  config->metrics_partitions_max = static_cast<size_t>(FLAGS_metrics_partitions_max);
   config->shards = ShardCount();
   config->reader_threads = static_cast<size_t>(FLAGS_reader_threads);
   config->raft = RaftConfig();

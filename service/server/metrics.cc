@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -165,6 +166,58 @@ void AddState(const NodeStats& stats, Page* page) {
                   {"version", kSoftwareVersion}});
 }
 
+// A gauge with a row for each partition that `value` knows of.
+template <typename Value>
+void AddPartitionGauge(const NodeStats& stats, const char* name, const char* help,
+                       const Value& value, Page* page) {
+  page->Gauge(name, help);
+  for (const auto& [topic, facts] : stats.partitions) {
+    const std::optional<double> known = value(facts);
+    if (!known.has_value()) continue;
+    page->Row(*known, {{"topic", topic}, {"partition", absl::StrCat(facts.partition.index)}});
+  }
+}
+
+void AddPartitions(const NodeStats& stats, Page* page) {
+  using Known = std::optional<double>;
+  AddPartitionGauge(
+      stats, "quorum_partition_leader_id", "The node that leads (current-leader); -1 when unknown.",
+      [](const PartitionFacts& facts) -> Known {
+        return facts.leader.has_value() ? static_cast<double>(facts.leader->value()) : -1.0;
+      },
+      page);
+  AddPartitionGauge(
+      stats, "quorum_partition_leader_epoch", "The epoch of that leader (current-epoch).",
+      [](const PartitionFacts& facts) -> Known { return static_cast<double>(facts.epoch.value()); },
+      page);
+  AddPartitionGauge(
+      stats, "quorum_partition_leading", "1 on the node whose replica leads.",
+      [](const PartitionFacts& facts) -> Known {
+        return facts.role == raft::RoleKind::kLeader ? 1.0 : 0.0;
+      },
+      page);
+  AddPartitionGauge(
+      stats, "quorum_partition_high_watermark", "Committed below this offset (high-watermark).",
+      [](const PartitionFacts& facts) -> Known {
+        if (!facts.high_watermark.has_value()) return std::nullopt;
+        return static_cast<double>(facts.high_watermark->value());
+      },
+      page);
+  AddPartitionGauge(
+      stats, "quorum_partition_log_end", "The end of this node's log (log-end-offset).",
+      [](const PartitionFacts& facts) -> Known {
+        return static_cast<double>(facts.log_end.value());
+      },
+      page);
+  AddPartitionGauge(
+      stats, "quorum_partition_lag_seconds",
+      "How long this replica has been behind its leader's high watermark.",
+      [](const PartitionFacts& facts) -> Known {
+        return static_cast<double>(facts.lag.count()) / 1e9;
+      },
+      page);
+}
+
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
@@ -210,6 +263,7 @@ std::string MetricsPage(const NodeStats& stats) {
   AddAppends(stats, &page);
   AddDisk(stats, &page);
   AddState(stats, &page);
+  if (!stats.partitions.empty()) AddPartitions(stats, &page);
   AddProcess(stats, &page);
   return page.Text();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "service/base/ids.h"
+#include "service/server/partition_facts.h"
 #include "service/server/shard_stats.h"
 #include "storage/rocksdb/rocks_log_writer.h"
 
@@ -31,6 +32,8 @@ struct NodeStats {
   bool ready = false;
   // Calls that were answered with an error, by reason.
   std::vector<std::pair<std::string, uint64_t>> errors;
+  // With the names of their topics; few, or none.
+  std::vector<std::pair<std::string, PartitionFacts>> partitions;
 };
 
 std::string MetricsPage(const NodeStats& stats);

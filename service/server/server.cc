@@ -199,7 +199,8 @@ void Server::Node::MakeShards() {
   outputs.trace = trace.get();
   shards = std::make_unique<ShardPool>(
       shard_config, config.shards,
-      ShardPool::Parts{clock, *store->writer(), *store->reader(), *peers, std::move(outputs)});
+      ShardPool::Parts{clock, *store->writer(), *store->reader(), *peers, std::move(outputs),
+                       config.metrics_partitions_max});
   watchdog = std::make_unique<DiskWatchdog>(
       &clock, &store->writer()->watchdog(),
       DiskWatchdog::Limits{config.raft.fetch_timeout, config.disk_stuck_exit_after},
@@ -335,6 +336,9 @@ NodeStats Server::Node::Stats() const {
   stats.bugs = BugCount().load();
   stats.ready = health.ready();
   if (front != nullptr) stats.errors = front->errors().Counts();
+  for (const PartitionFacts& facts : shards->facts()) {
+    stats.partitions.emplace_back(TopicName(controller.get(), facts.partition.topic), facts);
+  }
   return stats;
 }
 

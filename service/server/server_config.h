@@ -32,6 +32,8 @@ struct ServeConfig {
   std::vector<std::string> bootstrap;
   // HOST:PORT of the pages; empty for none.
   std::string http_address;
+  // A node with more replicas shows no metrics of single partitions.
+  size_t metrics_partitions_max = 100;
   size_t shards = 1;
   size_t reader_threads = 2;
   raft::Config raft;

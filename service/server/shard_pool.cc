@@ -26,6 +26,7 @@ constexpr Duration kStartPeriod = std::chrono::milliseconds(100);
 struct ShardPool::Runner {
   Runner(const shard::ShardConfig& config, const Parts& parts)
       : clock(parts.clock),
+        facts_max(parts.facts_max),
         observer(&stats, &parts.clock, parts.outputs),
         shard(config,
               shard::ShardSeams{parts.clock, parts.writer, parts.reader, parts.transport, observer},
@@ -48,8 +49,11 @@ struct ShardPool::Runner {
 
   void CountGauges();
   void CountStanding(const std::vector<PartitionId>& ids);
+  void ShowFacts(const std::vector<PartitionId>& ids);
 
   const Clock& clock;
+  const size_t facts_max;
+  PartitionFactsBoard facts;
   ShardStats stats;
   NodeObserver observer;
   Waker waker;
@@ -73,6 +77,7 @@ void ShardPool::Runner::CountGauges() {
   for (size_t i = 0; i < roles.size(); ++i) stats.roles[i] = roles[i];
   stats.quarantined = quarantined;
   CountStanding(ids);
+  ShowFacts(ids);
   counted = ids.size();
   observer.Forget([this](PartitionId id) { return shard.Find(id) != nullptr; });
 }
@@ -95,6 +100,27 @@ void ShardPool::Runner::CountStanding(const std::vector<PartitionId>& ids) {
   stats.lag_ms =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(lag).count());
   stats.in_step = in_step;
+}
+
+void ShardPool::Runner::ShowFacts(const std::vector<PartitionId>& ids) {
+  std::vector<PartitionFacts> shown;
+  if (ids.size() > facts_max) {
+    facts.Set(std::move(shown));
+    return;
+  }
+  for (const PartitionId& id : ids) {
+    const raft::Replica& replica = *shard.Find(id);
+    PartitionFacts row;
+    row.partition = id;
+    row.role = replica.role();
+    if (replica.election().leader.has_value()) row.leader = replica.election().leader->id;
+    row.epoch = replica.election().epoch;
+    row.high_watermark = replica.high_watermark();
+    row.log_end = replica.log().end();
+    row.lag = replica.Lag(clock.Now());
+    shown.push_back(row);
+  }
+  facts.Set(std::move(shown));
 }
 
 ShardPool::ShardPool(const shard::ShardConfig& config, size_t count, const Parts& parts)
@@ -187,6 +213,15 @@ ShardPool::Standing ShardPool::standing() const {
     standing.lag = std::max<Duration>(standing.lag, std::chrono::milliseconds(stats.lag_ms.load()));
   }
   return standing;
+}
+
+std::vector<PartitionFacts> ShardPool::facts() const {
+  std::vector<PartitionFacts> all;
+  if (replica_count() > parts_.facts_max) return all;
+  for (const auto& runner : runners_) {
+    for (const PartitionFacts& row : runner->facts.Get()) all.push_back(row);
+  }
+  return all;
 }
 
 Duration ShardPool::OldestRound(MonoTime now) const {

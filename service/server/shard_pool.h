@@ -21,6 +21,7 @@
 #include "service/base/ids.h"
 #include "service/base/time.h"
 #include "service/server/node_observer.h"
+#include "service/server/partition_facts.h"
 #include "service/server/shard_stats.h"
 #include "service/server/trace_file.h"
 #include "service/shard/peer_transport.h"
@@ -42,6 +43,8 @@ class ShardPool : public shard::ShardDirectory {
     storage::LogReader& reader;
     shard::PeerTransport& transport;
     NodeObserver::Outputs outputs;
+    // A node with more replicas says nothing of single ones; 0: none does.
+    size_t facts_max = 0;
   };
 
   // `config` holds the bounds of the node, of which each shard gets its part, and the seed, of
@@ -77,6 +80,8 @@ class ShardPool : public shard::ShardDirectory {
     Duration lag = Duration::zero();
   };
   Standing standing() const;
+  // Of every replica, about a second old. Empty when there are too many.
+  std::vector<PartitionFacts> facts() const;
   // How long ago the shard whose newest round is oldest began it. About a second at rest.
   Duration OldestRound(MonoTime now) const;
 

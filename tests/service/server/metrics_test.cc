@@ -68,6 +68,32 @@ TEST_F(MetricsTest, ErrorsHaveARowPerReasonAndTheWorstLagCounts) {
   EXPECT_EQ(Row("quorum_replica_lag_seconds_max"), "1.5");
 }
 
+TEST_F(MetricsTest, PartitionsHaveRowsWhileThereAreFew) {
+  EXPECT_EQ(MetricsPage(stats_).find("quorum_partition_"), std::string::npos);
+  PartitionFacts led;
+  led.partition = PartitionId{TopicId(4), 2};
+  led.role = raft::RoleKind::kLeader;
+  led.leader = NodeId(2);
+  led.epoch = Epoch(9);
+  led.high_watermark = Offset(100);
+  led.log_end = Offset(120);
+  led.lag = std::chrono::milliseconds(2'500);
+  PartitionFacts leaderless;
+  leaderless.partition = PartitionId{TopicId(4), 3};
+  stats_.partitions = {{"orders", led}, {"orders", leaderless}};
+  const std::string of_led = "{topic=\"orders\",partition=\"2\"}";
+  EXPECT_EQ(Row("quorum_partition_leader_id" + of_led), "2");
+  EXPECT_EQ(Row("quorum_partition_leader_epoch" + of_led), "9");
+  EXPECT_EQ(Row("quorum_partition_leading" + of_led), "1");
+  EXPECT_EQ(Row("quorum_partition_high_watermark" + of_led), "100");
+  EXPECT_EQ(Row("quorum_partition_log_end" + of_led), "120");
+  EXPECT_EQ(Row("quorum_partition_lag_seconds" + of_led), "2.5");
+  const std::string of_leaderless = "{topic=\"orders\",partition=\"3\"}";
+  EXPECT_EQ(Row("quorum_partition_leader_id" + of_leaderless), "-1");
+  EXPECT_EQ(Row("quorum_partition_leading" + of_leaderless), "0");
+  EXPECT_EQ(Row("quorum_partition_high_watermark" + of_leaderless), "") << "it knows none";
+}
+
 TEST_F(MetricsTest, SyncsAreCountedByFile) {
   stats_.writer.syncs = 9;
   stats_.writer.floor_syncs = 4;
