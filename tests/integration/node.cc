@@ -90,12 +90,11 @@ ProgramResult Node::Run(const std::vector<std::string>& words) const {
 }
 
 std::vector<std::string> Node::ServeWords() const {
-  std::vector<std::string> words = {ProgramPath(kQuorumd),
-                                    "serve",
-                                    "--data-dir=" + settings_.data_dir,
-                                    "--cluster-id=" + settings_.cluster_id,
-                                    absl::StrCat("--node-id=", settings_.id),
-                                    "--listen-address=" + address_};
+  std::vector<std::string> words = settings_.prefix;
+  words.insert(words.end(),
+               {ProgramPath(kQuorumd), "serve", "--data-dir=" + settings_.data_dir,
+                "--cluster-id=" + settings_.cluster_id, absl::StrCat("--node-id=", settings_.id),
+                "--listen-address=" + address_});
   words.insert(words.end(), settings_.flags.begin(), settings_.flags.end());
   return words;
 }

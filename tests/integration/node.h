@@ -38,6 +38,8 @@ struct NodeSettings {
   std::vector<std::string> format_flags;
   // Given to `serve` beside what the node knows itself.
   std::vector<std::string> flags;
+  // Words before the program's own when it serves, such as /usr/bin/env and what that sets.
+  std::vector<std::string> prefix;
 };
 
 class Node {
