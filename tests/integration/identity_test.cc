@@ -108,7 +108,7 @@ TEST_F(IdentityTest, OlderProcessOfACopiedDirectoryIsFenced) {
     v1::AppendResponse response;
     const grpc::Status status =
         Call(*stubs.log, &v1::LogService::Stub::Append, AppendOf(kTopic, 0, {"x"}), &response);
-    return status.ok() ? "" : MissingOf(status);
+    return status.ok() ? "" : status.error_message();
   }));
   copy.Kill();
 }
