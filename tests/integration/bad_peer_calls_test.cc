@@ -51,7 +51,8 @@ class Stage {
       // One lane, so that the test need not know which lane a partition is in. Nobody fetches, so
       // the leader must not miss it.
       settings.format_flags = {"--lanes=1"};
-      settings.flags = {"--election-timeout-ms=100", "--fetch-timeout-ms=600000"};
+      settings.flags = {"--election-timeout-ms=100", "--fetch-timeout-ms=600000",
+                        "--disk-stuck-exit-after-ms=1200000"};
       nodes_.push_back(std::make_unique<Node>(settings));
     }
     const ProgramResult founded = node().Found(

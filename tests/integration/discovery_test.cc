@@ -89,6 +89,7 @@ class DiscoveryTest : public testing::Test {
     envelope->mutable_from()->set_incarnation(1);
     envelope->mutable_to()->set_node_id(joiner_.id());
     envelope->mutable_to()->set_directory_id(DirectoryBytes(joiner_.directory_id()));
+    envelope->set_lane(0);
     auto* topic = request.add_topics();
     topic->set_topic_id(kMetadataPartition.topic.value());
     auto* partition = topic->add_partitions();

@@ -135,7 +135,8 @@ TEST_F(FailoverTest, StoppedOneAfterTheOther) {
 // A stopped leader names its successor: nobody waits for a fetch timeout of ten minutes.
 TEST(HandOverTest, SuccessorDoesNotWaitForATimeout) {
   ClusterOptions options;
-  options.flags = {"--election-timeout-ms=1000", "--fetch-timeout-ms=600000"};
+  options.flags = {"--election-timeout-ms=1000", "--fetch-timeout-ms=600000",
+                   "--disk-stuck-exit-after-ms=1200000"};
   Cluster cluster(options);
   ASSERT_TRUE(cluster.Start());
   ASSERT_TRUE(cluster.CreateTopic(kTopic, kPartitions, 3));

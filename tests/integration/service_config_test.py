@@ -82,6 +82,9 @@ def write_calls(channel):
         "AddVoter": lambda: admin.AddVoter(admin_pb2.AddVoterRequest()),
         "RemoveVoter": lambda: admin.RemoveVoter(admin_pb2.RemoveVoterRequest()),
         "ElectLeader": lambda: admin.ElectLeader(admin_pb2.ElectLeaderRequest()),
+        "AllocateProducerIds": lambda: admin.AllocateProducerIds(
+            admin_pb2.AllocateProducerIdsRequest()
+        ),
     }
 
 
