@@ -26,12 +26,12 @@ MonoTime DiskWatchdog::Round() {
   const MonoTime now = clock_.Now();
   const MonoTime next = now + std::min(kPeriodMax, limits_.resign / 4);
   const Duration outstanding = syncs_.Outstanding(now);
+  if (outstanding > limits_.give_up) actions_.give_up(outstanding);
   if (outstanding <= limits_.resign) {
     LOG_IF(WARNING, resign_at_.has_value()) << "the disk answers again";
     resign_at_.reset();
     return next;
   }
-  if (outstanding > limits_.give_up) actions_.give_up(outstanding);
   if (!resign_at_.has_value()) {
     ++stalls_;
     LOG(ERROR) << "the disk does not answer: a sync is out for " << Milliseconds(outstanding)

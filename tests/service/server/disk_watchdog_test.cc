@@ -81,6 +81,16 @@ TEST_F(DiskWatchdogTest, ASyncThatNeverComesBackEndsTheProcess) {
   EXPECT_EQ(gave_up_[0], std::chrono::milliseconds(60'001));
 }
 
+TEST_F(DiskWatchdogTest, TheEndNeedsNoHandOverBefore) {
+  DiskWatchdog patient(
+      &clock_, &syncs_, {std::chrono::seconds(600), std::chrono::seconds(60)},
+      {[] { return true; }, [this](Duration outstanding) { gave_up_.push_back(outstanding); }});
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::seconds(61));
+  patient.Round();
+  EXPECT_EQ(gave_up_.size(), 1u);
+}
+
 TEST_F(DiskWatchdogTest, SlowSyncsOneAfterTheOtherDoNot) {
   for (int i = 0; i < 100; ++i) {
     syncs_.Begin(clock_.Now());
