@@ -252,7 +252,7 @@ TEST_F(AppendBatchTest, WhatIsNotLedThereIsAskedForElsewhereTogether) {
     }
     *entry->mutable_refused() = CallError(v1::ERROR_REASON_NOT_LEADER, "node 3 leads")
                                     .With("leader_id", 3)
-                                    .With("leader_epoch", 1'000)
+                                    .With("leader_epoch", 1'000'000)
                                     .Refused()
                                     .ToRpc();
   });
