@@ -119,6 +119,9 @@ class AppendBatchTest : public testing::Test {
  protected:
   AppendBatchTest() {
     one_.catalog.Add(21, "many", 100, {1, 2, 3});
+    controller::NodeView third;
+    third.key = KeyOf(3);
+    one_.catalog.nodes.push_back(third);
     one_.addresses.Set(NodeId(2), two_.address());
     one_.addresses.Set(NodeId(3), three_.address());
     one_.shards.on_call = [](shard::ShardCall call) {
