@@ -16,7 +16,7 @@ LIMIT_SECONDS = 40
 SERVICES = ["quorum.v1.LogService", "quorum.v1.AdminService"]
 # Numbers that are the same in every run.
 EXACT = {"partition", "partitionCount", "replicaCount", "offsetDelta", "recordCount", "code"}
-EXACT |= {"laneCount"}
+EXACT |= {"laneCount", "count"}
 ADDRESS_OR_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[\w.]+:\d+")
 
 
