@@ -144,6 +144,15 @@ class KubernetesTest(unittest.TestCase):
         for pod in self.founders.values():
             self.assertIn(f"{pod.name}.quorum-peers.{pods.NAMESPACE}.svc:7101", printed)
 
+    def test_2_container_is_confined(self):
+        pod = self.founders[1]
+        write = "for place in /usr /etc /tmp /var/lib/quorum; do echo > $place/x && echo $place; done"
+        printed = pod.execute("sh", "-c", f"({write}) 2>/dev/null; rm -f /var/lib/quorum/x")
+        self.assertEqual(printed.split(), ["/var/lib/quorum"])
+        if self.kubelet.may_change_user():
+            user = self.kubelet.pod_spec["securityContext"]["runAsUser"]
+            self.assertEqual(pod.execute("id", "-u").strip(), str(user))
+
     def test_3_rolling_update_hands_over_and_makes_nothing_anew(self):
         for index in sorted(self.founders, reverse=True):
             pod = self.founders[index]

@@ -271,12 +271,12 @@ class Kubelet:
     def own(self, volume):
         """What fsGroup does to a volume."""
         group = self.pod_spec["securityContext"]["fsGroup"]
-        if self._may_change_user():
+        if self.may_change_user():
             os.chown(volume, 0, group)
         os.chmod(volume, 0o2775)
 
     @staticmethod
-    def _may_change_user():
+    def may_change_user():
         """False in a user namespace that holds one user only."""
         with open("/proc/self/uid_map", encoding="utf-8") as stream:
             return int(stream.read().split()[2]) > 1
@@ -290,7 +290,7 @@ class Kubelet:
         words = ["/usr/bin/setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
         context = self.pod_spec["securityContext"]
         assert context["runAsNonRoot"]
-        if self._may_change_user():
+        if self.may_change_user():
             words += [f"--reuid={context['runAsUser']}", f"--regid={context['runAsGroup']}"]
             words += [f"--groups={context['fsGroup']}"]
         return words + ["--"]
