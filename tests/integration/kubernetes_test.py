@@ -146,7 +146,8 @@ class KubernetesTest(unittest.TestCase):
 
     def test_2_container_is_confined(self):
         pod = self.founders[1]
-        write = "for place in /usr /etc /tmp /var/lib/quorum; do echo > $place/x && echo $place; done"
+        places = "/usr /etc /tmp /var/lib/quorum"
+        write = f"for place in {places}; do echo > $place/x && echo $place; done"
         printed = pod.execute("sh", "-c", f"({write}) 2>/dev/null; rm -f /var/lib/quorum/x")
         self.assertEqual(printed.split(), ["/var/lib/quorum"])
         if self.kubelet.may_change_user():
