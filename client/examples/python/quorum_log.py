@@ -14,6 +14,7 @@ from quorum.v1 import log_pb2, log_pb2_grpc
 SERVICE_CONFIG = pathlib.Path(__file__).resolve().parents[2] / "service_config.json"
 # Refused for now: the same append may do better in a moment.
 FOR_NOW = {"NOT_LEADER", "LEADER_NOT_AVAILABLE", "THROTTLED", "SHUTTING_DOWN", "STORAGE_FAILED"}
+FOR_NOW |= {"REQUEST_TIMED_OUT"}
 
 
 def connect(target):
