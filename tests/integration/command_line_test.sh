@@ -56,8 +56,8 @@ base_port="$(pick_base_port)"
 
 # The commands of the README, one a line: what is indented like code.
 readme_commands() {
-  local words='\.\/dev|seq|wait|grpcurl|bazel-bin\/|127\.0\.0\.1:'
-  sed -nE "s/^ {4,}((${words})( .*|[^ ].*|\$))/\1/p" README.md |
+  local commands='(\.\/dev|seq|wait|grpcurl)( .*)?' others='(bazel-bin\/|127\.0\.0\.1:).*'
+  sed -nE "s/^ {4,}(${commands}|${others})\$/\1/p" README.md |
     sed -e ':join' -e '/\\$/{N;s/\\\n */ /;bjoin' -e '}'
 }
 
