@@ -112,6 +112,17 @@ void AddAppends(const NodeStats& stats, Page* page) {
   page->Counter("quorum_appended_bytes_total", "Bytes of these records.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.appended_bytes; }));
+  page->Counter("quorum_append_duplicates_total",
+                "Retries answered with the offset of the batch that was in the log already.");
+  page->Row(Sum(
+      stats, [](const ShardStats& s) -> auto& { return s.duplicates; }));
+  page->Counter("quorum_append_refusals_total",
+                "Batches refused because of their producer or their condition, by reason.");
+  for (size_t i = 0; i < kAppendRefusals.size(); ++i) {
+    page->Row(Sum(
+                  stats, [i](const ShardStats& s) -> auto& { return s.append_refusals[i]; }),
+              {{"reason", shard::Name(kAppendRefusals[i])}});
+  }
 }
 
 void AddDisk(const NodeStats& stats, Page* page) {

@@ -80,6 +80,13 @@ void NodeObserver::OnRefusal(raft::RaftError error) {
   if (index < kRefusals.size()) Add(&stats_.refusals[index], 1);
 }
 
+void NodeObserver::OnAppendJudged(shard::AppendRefusal refusal) {
+  if (refusal == shard::AppendRefusal::kNone) Add(&stats_.duplicates, 1);
+  for (size_t i = 0; i < kAppendRefusals.size(); ++i) {
+    if (kAppendRefusals[i] == refusal) Add(&stats_.append_refusals[i], 1);
+  }
+}
+
 void NodeObserver::Forget(const std::function<bool(PartitionId)>& open) {
   absl::erase_if(high_watermarks_, [&open](const auto& entry) { return !open(entry.first); });
 }

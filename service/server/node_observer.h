@@ -58,6 +58,7 @@ class NodeObserver : public shard::ShardObserver {
   void OnReplicas(size_t open) override;
   void OnAppend(size_t records, size_t bytes) override;
   void OnRefusal(raft::RaftError error) override;
+  void OnAppendJudged(shard::AppendRefusal refusal) override;
 
   // Forgets what is kept of partitions for which `open` is false.
   void Forget(const std::function<bool(PartitionId)>& open);

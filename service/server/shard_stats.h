@@ -12,6 +12,7 @@
 
 #include "service/raft/errors.h"
 #include "service/raft/trace.h"
+#include "service/shard/client_calls.h"
 
 namespace quorum::server {
 
@@ -26,6 +27,13 @@ inline constexpr std::array<raft::RaftError, 10> kRefusals = {
     raft::RaftError::kInvalidVoterKey,
     raft::RaftError::kThrottled,
     raft::RaftError::kRequestTimedOut,
+};
+
+inline constexpr std::array<shard::AppendRefusal, 4> kAppendRefusals = {
+    shard::AppendRefusal::kProducerFenced,
+    shard::AppendRefusal::kOutOfOrderSequence,
+    shard::AppendRefusal::kUnknownProducer,
+    shard::AppendRefusal::kOffsetMismatch,
 };
 
 inline constexpr std::array<raft::RoleKind, 6> kRoles = {
@@ -44,6 +52,10 @@ struct ShardStats {
   Counter appended_batches{0};
   Counter appended_records{0};
   Counter appended_bytes{0};
+  // Retries of batches that were in the log already.
+  Counter duplicates{0};
+  // Batches that may not follow the log, in the order of kAppendRefusals.
+  std::array<Counter, kAppendRefusals.size()> append_refusals{};
   // Elections begun, and won, by replicas here.
   Counter elections{0};
   Counter elections_won{0};

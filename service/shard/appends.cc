@@ -251,6 +251,9 @@ void SettleAppend(ShardState& shard, raft::Token token, AppendResult result) {
   if (result.outcome == AppendResult::Outcome::kRefused) {
     shard.seams.observer.OnRefusal(result.error);
   }
+  if (result.duplicate || result.refusal != AppendRefusal::kNone) {
+    shard.seams.observer.OnAppendJudged(result.refusal);
+  }
   waits.done(std::move(result));
 }
 

@@ -46,6 +46,9 @@ enum class AppendRefusal {
   kOffsetMismatch,
 };
 
+// As ErrorInfo names it.
+const char* Name(AppendRefusal refusal);
+
 struct AppendResult {
   enum class Outcome {
     // In the log for ever, at `base_offset`.

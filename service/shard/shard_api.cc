@@ -1,6 +1,7 @@
 #include "service/shard/shard_api.h"
 
 #include "service/base/check.h"
+#include "service/shard/client_calls.h"
 
 namespace quorum::shard {
 
@@ -12,6 +13,22 @@ Lane LaneOf(PartitionId partition, uint32_t lane_count) {
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
   mixed ^= mixed >> 31;
   return Lane(static_cast<uint32_t>(mixed % lane_count));
+}
+
+const char* Name(AppendRefusal refusal) {
+  switch (refusal) {
+    case AppendRefusal::kNone:
+      return "NONE";
+    case AppendRefusal::kProducerFenced:
+      return "PRODUCER_FENCED";
+    case AppendRefusal::kOutOfOrderSequence:
+      return "OUT_OF_ORDER_SEQUENCE";
+    case AppendRefusal::kUnknownProducer:
+      return "UNKNOWN_PRODUCER";
+    case AppendRefusal::kOffsetMismatch:
+      return "OFFSET_MISMATCH";
+  }
+  return "INVALID";
 }
 
 }  // namespace quorum::shard

@@ -63,6 +63,8 @@ struct ShardConfig {
   size_t parked_reads_max = 10'000;
 };
 
+enum class AppendRefusal;
+
 // Sees what happens, for logs, metrics, traces and the simulator's checks. Must return at once and
 // must not call back.
 //
@@ -78,6 +80,9 @@ class ShardObserver {
   virtual void OnAppend(size_t /*records*/, size_t /*bytes*/) {}
   // A request of a client or a peer was refused.
   virtual void OnRefusal(raft::RaftError) {}
+  // A leader here has told a client that its batch is in the log already (kNone), or why it may not
+  // follow the log.
+  virtual void OnAppendJudged(AppendRefusal) {}
   // An answer or request leaves the node for this partition, after its gates.
   virtual void OnMessageLeaves(PartitionId) {}
   // A standard vote of `epoch` for `candidate` leaves the node.

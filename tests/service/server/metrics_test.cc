@@ -49,8 +49,13 @@ TEST_F(MetricsTest, ShardsAreAddedUp) {
 
 TEST_F(MetricsTest, RefusalsAndRolesHaveARowEach) {
   Add(&first_.refusals[kRefusals.size() - 1], 4);
+  Add(&first_.duplicates, 3);
+  Add(&first_.append_refusals[kAppendRefusals.size() - 1], 5);
   second_.roles[3] = 6;
   EXPECT_EQ(Row("quorum_refusals_total{reason=\"REQUEST_TIMED_OUT\"}"), "4");
+  EXPECT_EQ(Row("quorum_append_duplicates_total"), "3");
+  EXPECT_EQ(Row("quorum_append_refusals_total{reason=\"OFFSET_MISMATCH\"}"), "5");
+  EXPECT_EQ(Row("quorum_append_refusals_total{reason=\"PRODUCER_FENCED\"}"), "0");
   EXPECT_EQ(Row("quorum_refusals_total{reason=\"NOT_LEADER_OR_FOLLOWER\"}"), "0");
   EXPECT_EQ(Row("quorum_replicas_by_role{role=\"Leader\"}"), "6");
   EXPECT_EQ(Row("quorum_replicas_by_role{role=\"Resigned\"}"), "0");

@@ -91,6 +91,11 @@ TEST_F(NodeObserverTest, EverythingElseHasItsCounter) {
   observer_->OnAppend(3, 100);
   observer_->OnReplicas(12);
   observer_->OnRefusal(raft::RaftError::kThrottled);
+  observer_->OnAppendJudged(shard::AppendRefusal::kNone);
+  observer_->OnAppendJudged(shard::AppendRefusal::kProducerFenced);
+  EXPECT_EQ(stats_.duplicates, 1u);
+  EXPECT_EQ(stats_.append_refusals[0], 1u);
+  EXPECT_EQ(stats_.append_refusals[1], 0u);
   EXPECT_EQ(stats_.votes_granted, 1u);
   EXPECT_EQ(stats_.votes_refused, 2u);
   EXPECT_EQ(stats_.truncations, 1u);

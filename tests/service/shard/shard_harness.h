@@ -142,6 +142,8 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   void OnMessageLeaves(PartitionId) override { ++messages_left_; }
   void OnRefusal(raft::RaftError error) override { refusals_.push_back(error); }
   const std::vector<raft::RaftError>& refusals() const { return refusals_; }
+  void OnAppendJudged(AppendRefusal refusal) override { judged_.push_back(refusal); }
+  const std::vector<AppendRefusal>& judged() const { return judged_; }
   int votes_left() const { return votes_left_; }
   int messages_left() const { return messages_left_; }
 
@@ -157,6 +159,7 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   MonoTime next_round_ = At(0);
   absl::Status read_failure_;
   std::vector<raft::RaftError> refusals_;
+  std::vector<AppendRefusal> judged_;
   int votes_left_ = 0;
   int messages_left_ = 0;
 };

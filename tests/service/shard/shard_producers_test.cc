@@ -15,6 +15,7 @@ namespace {
 
 using Outcome = AppendResult::Outcome;
 using raft::RaftError;
+using testing::ElementsAre;
 using testing::SizeIs;
 
 const PartitionId kA = Id(10);
@@ -286,6 +287,20 @@ TEST_F(ShardProducersTest, FencingIsCheckedBeforeTheCondition) {
   const auto result = Add(wanted);
   ASSERT_TRUE(result->has_value());
   EXPECT_EQ((*result)->error, RaftError::kUnknownLeaderEpoch) << "and the leader epoch before that";
+}
+
+TEST_F(ShardProducersTest, WhatIsToldIsCounted) {
+  (void)Add(Stamp(1, 1, 0));
+  Commit();
+  (void)Add(Stamp(1, 1, 0));
+  (void)Add(Stamp(1, 0, 0));
+  (void)Add(Stamp(1, 1, 7));
+  (void)Add(Stamp(2, 0, 7));
+  (void)AddIf(0);
+  EXPECT_THAT(shard_.judged(),
+              ElementsAre(AppendRefusal::kNone, AppendRefusal::kProducerFenced,
+                          AppendRefusal::kOutOfOrderSequence, AppendRefusal::kUnknownProducer,
+                          AppendRefusal::kOffsetMismatch));
 }
 
 // --- names
