@@ -160,6 +160,10 @@ class AppendBatchTest : public testing::Test {
   }
 
   std::vector<Entry> AppendTo(const std::vector<uint32_t>& partitions) {
+    return Append(RequestFor(partitions));
+  }
+
+  static v1::AppendBatchRequest RequestFor(const std::vector<uint32_t>& partitions) {
     v1::AppendBatchRequest request;
     auto* topic = request.add_topics();
     topic->set_topic("many");
@@ -169,6 +173,10 @@ class AppendBatchTest : public testing::Test {
       partition->add_records()->set_value(absl::StrCat("v", index));
       partition->set_leader_epoch(3);
     }
+    return request;
+  }
+
+  std::vector<Entry> Append(const v1::AppendBatchRequest& request) {
     v1::AppendBatchResponse response;
     grpc::ClientContext context;
     const grpc::Status status = one_.log().AppendBatch(&context, request, &response);
@@ -286,6 +294,59 @@ TEST_F(AppendBatchTest, ACallThatIsRefusedRefusesAllItsEntries) {
   for (const Entry& entry : entries) {
     EXPECT_TRUE(HasReason(entry.refused(), v1::ERROR_REASON_THROTTLED));
   }
+}
+
+// What the log holds once only may be sent again; the entry beside it may not.
+TEST_F(AppendBatchTest, AnEntryWithAProducerIsSentAgainAfterAnUnknownOutcome) {
+  std::atomic<int> asked{0};
+  two_.OnEntry([&](uint32_t partition, Entry* entry) {
+    if (partition == 0 && asked.fetch_add(1) > 0) {
+      entry->mutable_committed()->set_base_offset(40);
+      entry->mutable_committed()->set_duplicate(true);
+      return;
+    }
+    *entry->mutable_unknown() = CallError(v1::ERROR_REASON_COMMIT_UNKNOWN, "perhaps").ToRpc();
+  });
+  for (uint32_t index = 0; index < 2; ++index) Hint(index, 2);
+  v1::AppendBatchRequest request = RequestFor({0, 1});
+  auto* entry = request.mutable_topics(0)->mutable_partitions(0);
+  entry->mutable_producer()->set_producer_id(7);
+  entry->mutable_producer()->set_producer_epoch(1);
+  entry->mutable_producer()->set_base_sequence(40);
+  entry->set_expected_offset(5);
+  const std::vector<Entry> entries = Append(request);
+  ASSERT_THAT(entries, SizeIs(2));
+  EXPECT_TRUE(entries[0].committed().duplicate()) << entries[0].ShortDebugString();
+  EXPECT_TRUE(entries[1].has_unknown());
+  EXPECT_THAT(two_.Asked(), ElementsAre(ElementsAre(0, 1), ElementsAre(0)));
+  for (const v1::AppendBatchRequest& sent : two_.requests()) {
+    const auto& first = sent.topics(0).partitions(0);
+    EXPECT_EQ(first.producer().producer_id(), 7);
+    EXPECT_EQ(first.producer().producer_epoch(), 1);
+    EXPECT_EQ(first.producer().base_sequence(), 40);
+    EXPECT_EQ(first.expected_offset(), 5);
+  }
+}
+
+TEST_F(AppendBatchTest, AfterAnUnknownOutcomeARefusalOfAnEntryProvesNothing) {
+  two_.OnEntry([this](uint32_t, Entry* entry) {
+    *entry->mutable_unknown() = CallError(v1::ERROR_REASON_COMMIT_UNKNOWN, "perhaps").ToRpc();
+    Hint(0, 3);
+  });
+  three_.OnEntry([](uint32_t, Entry* entry) {
+    *entry->mutable_refused() = Refusal(v1::ERROR_REASON_PRODUCER_FENCED);
+  });
+  Hint(0, 2);
+  v1::AppendBatchRequest request = RequestFor({0});
+  auto* producer = request.mutable_topics(0)->mutable_partitions(0)->mutable_producer();
+  producer->set_producer_id(7);
+  producer->set_producer_epoch(1);
+  producer->set_base_sequence(40);
+  const std::vector<Entry> entries = Append(request);
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_TRUE(entries[0].has_unknown()) << entries[0].ShortDebugString();
+  EXPECT_THAT(two_.requests(), SizeIs(1));
+  EXPECT_THAT(three_.requests(), SizeIs(1));
 }
 
 }  // namespace
