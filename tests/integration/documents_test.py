@@ -67,6 +67,15 @@ class LinksTest(unittest.TestCase):
                     self.assertTrue(os.path.exists(path), f"{document}: {target}")
 
 
+    def test_named_paths_exist(self):
+        documents = ["README.md", "deploy/README.md", "client/examples/python/README.md"]
+        documents += ["docs/api.md", "docs/guarantees.md", "docs/operations.md"]
+        for document in documents:
+            for path in re.findall(r"`((?:client|deploy|proto|tests)/[\w./-]+)`", read(document)):
+                there = [os.path.exists(os.path.join(ROOT, path + end)) for end in ("", ".py")]
+                self.assertTrue(any(there), f"{document}: {path}")
+
+
 class OperationsTest(unittest.TestCase):
     def test_metrics_with_an_alarm_exist(self):
         metrics = set(re.findall(r'"((?:quorum|process)_\w+)"', read("service/server/metrics.cc")))
