@@ -247,6 +247,13 @@ round_of_quorum() {
   start_quorum
   about_quorum
   load Quorum
+  local shape records outstanding
+  for shape in "1 1" "1 16" "100 16"; do
+    read -r records outstanding <<<"${shape}"
+    measure "Quorum: ${outstanding} outstanding, ${records} a batch, idempotent" load \
+      "${target[@]}" --idempotent --outstanding="${outstanding}" --records="${records}" \
+      --seconds="${seconds}" --warmup_seconds="${warmup}"
+  done
   local flags=(--topic=spread --partitions=12 --outstanding=100 --seconds="${seconds}"
     --warmup_seconds="${warmup}")
   measure "Quorum: 100 outstanding over 12 partitions" load "${target[@]}" "${flags[@]}"

@@ -34,6 +34,7 @@ DEFINE_uint64(calls, 0, "load: the measured part ends after so many calls as wel
 DEFINE_string(topic, "bench", "load, idle, failover, gap: the topic; made if it is not there.");
 DEFINE_uint32(partitions, 1, "load, idle, failover: partitions of the topic.");
 DEFINE_bool(append_batch, false, "load: AppendBatch to all partitions of a leader at once.");
+DEFINE_bool(idempotent, false, "load: appends with a producer id. Not with --append_batch.");
 DEFINE_double(settle_seconds, 5, "idle: between the last election and the measured part.");
 DEFINE_uint32(victim, 1, "failover: number of the node that is killed, from 1.");
 DEFINE_uint64(bytes, 4096, "fsync: size of an append.");
@@ -80,8 +81,10 @@ LoadSpec LoadFromFlags() {
   spec.topic = FLAGS_topic;
   spec.partitions = FLAGS_partitions;
   spec.append_batch = FLAGS_append_batch;
+  spec.idempotent = FLAGS_idempotent;
   CHECK(spec.outstanding > 0 && spec.shape.records > 0 && spec.channels > 0 && spec.partitions > 0)
       << "--outstanding, --records, --channels and --partitions are at least 1";
+  CHECK(!spec.idempotent || !spec.append_batch) << "--idempotent goes with Append only";
   return spec;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,14 @@
 
 namespace quorum::bench {
 
-// Append: one batch of `shape.records` for one partition.
+// A new producer id. Dies when the cluster gives none.
+int64_t InitProducer(const std::shared_ptr<grpc::Channel>& channel, Duration time_max);
+
+// Append: one batch of `shape.records` for one partition; idempotent with a producer id, which no
+// other caller may have.
 std::unique_ptr<Caller> MakeAppendCaller(const std::shared_ptr<grpc::Channel>& channel,
                                          const std::string& topic, uint32_t partition, Shape shape,
-                                         Duration time_max);
+                                         std::optional<int64_t> producer_id, Duration time_max);
 
 // AppendBatch: one batch of `shape.records` for each of the partitions. A call fails when one of
 // the entries is not committed.

@@ -40,14 +40,16 @@ def median_of(runs, name):
 def shape_of(run):
     """Sorts as the table does: Quorum's own shapes last."""
     own = run["partitions"] > 1
-    return (own, run["records_per_batch"], run["outstanding"], run["append_batch"])
+    key = (own, run["records_per_batch"], run["outstanding"], run["append_batch"])
+    return key + (run.get("idempotent", False),)
 
 
 def shape_name(shape):
-    own, records, outstanding, append_batch = shape
+    own, records, outstanding, append_batch, idempotent = shape
     batch = "single records" if records == 1 else f"batches of {records}"
     spread = ", AppendBatch to 12 partitions" if append_batch else ", 12 partitions" if own else ""
-    return f"{batch}, {outstanding} outstanding{spread}"
+    producer = ", idempotent" if idempotent else ""
+    return f"{batch}, {outstanding} outstanding{spread}{producer}"
 
 
 def group_loads(runs):
@@ -88,6 +90,12 @@ def load_rows(groups):
         if "quorum" in systems and "etcd" in systems:
             yield ["", "Quorum / etcd"] + [
                 ratio(median_of(systems["quorum"], name), median_of(systems["etcd"], name))
+                for name, _, _, _ in FIGURES
+            ]
+        plain = groups.get(shape[:-1] + (False,), {})
+        if shape[-1] and "quorum" in plain:
+            yield ["", "idempotent / plain"] + [
+                ratio(median_of(systems["quorum"], name), median_of(plain["quorum"], name))
                 for name, _, _, _ in FIGURES
             ]
 

@@ -58,6 +58,16 @@ def failover(all_led_ms):
 
 
 class ReportTest(unittest.TestCase):
+    def test_idempotent_appends_stand_beside_plain_ones(self):
+        runs = [load("quorum", 2000), load("quorum", 1900, idempotent=True)]
+        rows = report.render(runs, []).split("\n")
+        idempotent = [row for row in rows if "16 outstanding, idempotent" in row]
+        self.assertEqual(len(idempotent), 1)
+        self.assertIn("1,900", idempotent[0])
+        ratios = [row for row in rows if "idempotent / plain" in row]
+        self.assertEqual(len(ratios), 1)
+        self.assertIn("0.95x", ratios[0])
+
     def test_a_figure_is_the_median_with_its_range(self):
         runs = [load("quorum", 900), load("quorum", 5000, 2), load("quorum", 1000, 3)]
         self.assertIn("1,000 (900-5,000)", report.render(runs, []))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "service/base/check.h"
@@ -199,7 +200,7 @@ nlohmann::json RunGap(const Clock& clock, const System& system, const std::strin
     victim = WaitForEtcdLeader(clock, system.addresses);
   }
   const auto make_probe = [&](const std::shared_ptr<grpc::Channel>& channel) {
-    return is_quorum ? MakeAppendCaller(channel, topic, 0, Shape(), kProbeTimeMax)
+    return is_quorum ? MakeAppendCaller(channel, topic, 0, Shape(), std::nullopt, kProbeTimeMax)
                      : MakeEtcdCaller(channel, Shape(), kProbeTimeMax);
   };
   std::vector<std::shared_ptr<grpc::Channel>> channels;

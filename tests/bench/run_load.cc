@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "service/base/check.h"
@@ -52,10 +53,15 @@ Callers QuorumCallers(const Clock& clock, const System& system, const LoadSpec& 
     const uint32_t partition = i % spec.partitions;
     const int node = spec.append_batch ? nodes[i % nodes.size()] : leaders[partition];
     const auto& channel = channels[node][i % channels[node].size()];
+    if (spec.append_batch) {
+      callers.push_back(
+          MakeAppendBatchCaller(channel, spec.topic, led[node], spec.shape, kCallTimeMax));
+      continue;
+    }
+    std::optional<int64_t> producer_id;
+    if (spec.idempotent) producer_id = InitProducer(channel, kCallTimeMax);
     callers.push_back(
-        spec.append_batch
-            ? MakeAppendBatchCaller(channel, spec.topic, led[node], spec.shape, kCallTimeMax)
-            : MakeAppendCaller(channel, spec.topic, partition, spec.shape, kCallTimeMax));
+        MakeAppendCaller(channel, spec.topic, partition, spec.shape, producer_id, kCallTimeMax));
   }
   return callers;
 }
@@ -125,6 +131,7 @@ nlohmann::json RunLoad(const Clock& clock, const System& system, const LoadSpec&
   report["value_bytes"] = spec.shape.value_bytes;
   report["partitions"] = system.name == "quorum" ? spec.partitions : 1;
   report["append_batch"] = spec.append_batch;
+  report["idempotent"] = spec.idempotent;
   return report;
 }
 

@@ -39,6 +39,8 @@ struct LoadSpec {
   std::string topic;
   uint32_t partitions = 1;
   bool append_batch = false;
+  // Append: each caller is a producer of its own.
+  bool idempotent = false;
 };
 
 // A closed loop of calls to the leaders.
