@@ -123,7 +123,7 @@ int Node::Terminate() {
   return AwaitExit();
 }
 
-void Node::Pause() { process_->Signal(SIGSTOP); }
+void Node::Pause() { EXPECT_TRUE(process_->Pause()); }
 void Node::Resume() { process_->Signal(SIGCONT); }
 
 }  // namespace quorum::integration

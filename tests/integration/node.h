@@ -75,7 +75,7 @@ class Node {
 
   void Kill();
   int Terminate();
-  // SIGSTOP and SIGCONT.
+  // SIGSTOP, until it has stopped; and SIGCONT.
   void Pause();
   void Resume();
 

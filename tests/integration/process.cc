@@ -70,6 +70,15 @@ void Process::Signal(int signal) {
   if (!exit_code().has_value()) PCHECK(kill(pid_, signal) == 0);
 }
 
+testing::AssertionResult Process::Pause() {
+  Signal(SIGSTOP);
+  return Await(absl::StrCat("process ", pid_, " stops"), [this]() -> std::string {
+    siginfo_t stopped = {};
+    PCHECK(waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WNOHANG) == 0);
+    return stopped.si_pid == pid_ ? "" : "it runs";
+  });
+}
+
 std::optional<int> Process::exit_code() {
   if (exit_code_.has_value()) return exit_code_;
   int status = 0;

@@ -35,6 +35,10 @@ class Process {
   // Sends a signal, unless the process has ended.
   void Signal(int signal);
 
+  // SIGSTOP, and waits until all of its threads have stopped: some run on for a moment on a busy
+  // machine, and may do what the test means to hold back.
+  testing::AssertionResult Pause();
+
   // How it ended: its exit code, or 128 + the signal; empty while it runs.
   std::optional<int> exit_code();
 

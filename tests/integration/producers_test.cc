@@ -393,7 +393,7 @@ TEST_F(ProducersTest, AWriterThatWasPausedIsRefusedWhenItWakes) {
     return std::count(text.begin(), text.end(), '\n');
   };
   ASSERT_TRUE(Await("the writer appends", [&] { return lines() >= 5 ? "" : "not yet"; }));
-  writer.Signal(SIGSTOP);
+  ASSERT_TRUE(writer.Pause());
   v1::InitProducerResponse successor;
   grpc::Status status = Init(2, "controller", &successor);
   ASSERT_TRUE(status.ok()) << FailureOf(status);
