@@ -54,7 +54,7 @@ Result<typename Response::Topic> OnlyTopic(Result<Response> result, size_t parti
 
 Admin::Admin(const QuorumClient& client) : core_(client.core()) {}
 
-Result<Topic> Admin::CreateTopic(const TopicSpec& spec, CallOptions options) {
+Result<Topic> Admin::CreateTopic(const TopicSpec& spec, CallOptions options) const {
   v1::CreateTopicRequest request;
   request.set_name(spec.name);
   if (spec.partitions.has_value()) request.set_partitions(*spec.partitions);
@@ -66,7 +66,7 @@ Result<Topic> Admin::CreateTopic(const TopicSpec& spec, CallOptions options) {
 }
 
 Result<uint64_t> Admin::DeleteTopic(const std::string& name, std::optional<uint64_t> topic_id,
-                                    CallOptions options) {
+                                    CallOptions options) const {
   v1::DeleteTopicRequest request;
   request.set_name(name);
   if (topic_id.has_value()) request.set_topic_id(*topic_id);
@@ -76,7 +76,7 @@ Result<uint64_t> Admin::DeleteTopic(const std::string& name, std::optional<uint6
   return result.value().topic_id();
 }
 
-Result<std::vector<Topic>> Admin::ListTopics(bool internal, CallOptions options) {
+Result<std::vector<Topic>> Admin::ListTopics(bool internal, CallOptions options) const {
   std::vector<Topic> topics;
   v1::ListTopicsRequest request;
   request.set_page_size(kPageSize);
@@ -91,7 +91,7 @@ Result<std::vector<Topic>> Admin::ListTopics(bool internal, CallOptions options)
   return topics;
 }
 
-Result<Topic> Admin::DescribeTopic(const std::string& name, CallOptions options) {
+Result<Topic> Admin::DescribeTopic(const std::string& name, CallOptions options) const {
   v1::DescribeTopicRequest request;
   request.set_name(name);
   auto result = Read<v1::DescribeTopicRequest, v1::DescribeTopicResponse>(core_, std::move(request),
@@ -102,7 +102,7 @@ Result<Topic> Admin::DescribeTopic(const std::string& name, CallOptions options)
 
 Result<TopicQuorums> Admin::DescribeTopicQuorums(const std::string& topic,
                                                  std::vector<uint32_t> partitions, View view,
-                                                 CallOptions options) {
+                                                 CallOptions options) const {
   v1::DescribeQuorumRequest request;
   auto* asked = request.add_topics();
   asked->set_topic(topic);
@@ -114,7 +114,7 @@ Result<TopicQuorums> Admin::DescribeTopicQuorums(const std::string& topic,
 }
 
 Result<PartitionQuorum> Admin::DescribeQuorum(const PartitionName& partition, View view,
-                                              CallOptions options) {
+                                              CallOptions options) const {
   auto result = DescribeTopicQuorums(partition.topic, {partition.index}, view, std::move(options));
   if (!result.ok()) return result.error();
   PartitionQuorum& entry = *result.value().mutable_partitions(0);
@@ -123,7 +123,7 @@ Result<PartitionQuorum> Admin::DescribeQuorum(const PartitionName& partition, Vi
 }
 
 Result<TopicOffsets> Admin::ListOffsets(const std::string& topic, std::vector<uint32_t> partitions,
-                                        CallOptions options) {
+                                        CallOptions options) const {
   CallSettings settings{CallKind::kRead, std::nullopt, std::move(options)};
   if (partitions.size() == 1) settings.partition = PartitionName{topic, partitions.front()};
   v1::ListOffsetsRequest request;
@@ -135,13 +135,13 @@ Result<TopicOffsets> Admin::ListOffsets(const std::string& topic, std::vector<ui
                    partitions.size());
 }
 
-Result<ClusterDescription> Admin::DescribeCluster(CallOptions options) {
+Result<ClusterDescription> Admin::DescribeCluster(CallOptions options) const {
   return Read<v1::DescribeClusterRequest, v1::DescribeClusterResponse>(core_, {},
                                                                        std::move(options));
 }
 
 Result<Leadership> Admin::ElectLeader(const PartitionName& partition, std::optional<NodeId> node,
-                                      CallOptions options) {
+                                      CallOptions options) const {
   v1::ElectLeaderRequest request;
   auto* topic = request.add_topics();
   topic->set_topic(partition.topic);

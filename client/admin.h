@@ -77,44 +77,45 @@ class Admin {
 
   // Returns once the creation is committed; the leaders are elected after that. Errors:
   // INVALID_REQUEST, TOPIC_ALREADY_EXISTS, NOT_ENOUGH_NODES, REQUEST_TIMED_OUT.
-  Result<Topic> CreateTopic(const TopicSpec& spec, CallOptions options = {});
+  Result<Topic> CreateTopic(const TopicSpec& spec, CallOptions options = {}) const;
 
   // Deletes the topic with all its records, and returns the id that it had. With `topic_id`, only
   // that incarnation of the name. Errors: UNKNOWN_TOPIC_OR_PARTITION, INTERNAL_TOPIC,
   // REQUEST_TIMED_OUT.
   Result<uint64_t> DeleteTopic(const std::string& name, std::optional<uint64_t> topic_id = {},
-                               CallOptions options = {});
+                               CallOptions options = {}) const;
 
   // All topics by name, without their partitions, as one node knows them. `internal`: those of the
   // system too.
-  Result<std::vector<Topic>> ListTopics(bool internal = false, CallOptions options = {});
+  Result<std::vector<Topic>> ListTopics(bool internal = false, CallOptions options = {}) const;
 
   // A topic with its partitions, as one node knows them. Errors: UNKNOWN_TOPIC_OR_PARTITION.
-  Result<Topic> DescribeTopic(const std::string& name, CallOptions options = {});
+  Result<Topic> DescribeTopic(const std::string& name, CallOptions options = {}) const;
 
   // The quorum of each partition in `partitions`, of all when that is empty. Each entry has its own
   // error, which is not retried: a diagnosis does not wait. Errors: UNKNOWN_TOPIC_OR_PARTITION.
   Result<TopicQuorums> DescribeTopicQuorums(const std::string& topic,
                                             std::vector<uint32_t> partitions = {},
-                                            View view = View::kLeader, CallOptions options = {});
+                                            View view = View::kLeader,
+                                            CallOptions options = {}) const;
 
   // The same of one partition, whose error is the result's.
   Result<PartitionQuorum> DescribeQuorum(const PartitionName& partition, View view = View::kLeader,
-                                         CallOptions options = {});
+                                         CallOptions options = {}) const;
 
   // Where the logs of the partitions begin and end, as their leaders know. Errors of entries that
   // may pass are waited for; those that are left are in the entries.
   Result<TopicOffsets> ListOffsets(const std::string& topic, std::vector<uint32_t> partitions = {},
-                                   CallOptions options = {});
+                                   CallOptions options = {}) const;
 
   // The cluster's id, controller and nodes, as one node knows them.
-  Result<ClusterDescription> DescribeCluster(CallOptions options = {});
+  Result<ClusterDescription> DescribeCluster(CallOptions options = {}) const;
 
   // Asks the leader of the partition to hand over to `node`, or to the first replica of its
   // assignment. Returns who leads once that is known. Errors: UNKNOWN_TOPIC_OR_PARTITION,
   // VOTER_NOT_FOUND, REQUEST_TIMED_OUT.
   Result<Leadership> ElectLeader(const PartitionName& partition, std::optional<NodeId> node = {},
-                                 CallOptions options = {});
+                                 CallOptions options = {}) const;
 
  private:
   const std::shared_ptr<ClientCore> core_;

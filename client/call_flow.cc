@@ -115,15 +115,17 @@ void CallFlow::Conclude(const Error* error) {
 void CallFlow::LearnFrom(const Error& error) {
   if (error.origin == Error::Origin::kNotSent) return;
   const LeaderHint hint = error.leader();
+  const bool elsewhere = RetryPolicy::MayRepeat(CallKind::kRead, error) ||
+                         RetryPolicy::MayRepeat(settings_.kind, error);
   if (settings_.partition.has_value() && error.reason != v1::ERROR_REASON_FENCED_LEADER_EPOCH) {
     if (hint.node.has_value()) {
       core_.cache.NoteLeader(*settings_.partition, *hint.node, hint.epoch, hint.address);
-    } else if (RetryPolicy::MayRepeat(CallKind::kRead, error)) {
+    } else if (elsewhere) {
       core_.cache.ForgetLeader(*settings_.partition);
     }
   }
   // Whatever another node might do better is asked of another node first.
-  if (!hint.node.has_value() && RetryPolicy::MayRepeat(CallKind::kRead, error)) {
+  if (!hint.node.has_value() && elsewhere) {
     core_.cache.NoteUnreachable(address_, core_.loop.Now() + core_.options.avoid_time);
   }
 }

@@ -76,7 +76,8 @@ struct ProducerOptions {
   // append may be larger.
   size_t batch_bytes_max = size_t{512} << 10;
 
-  // Batches on their way per partition. Range [1, 5]: the server remembers the last five.
+  // Batches on their way per partition, counted from the oldest without an outcome. Range [1, 5]:
+  // the server remembers the last five.
   int outstanding_max = 5;
 
   // The deadline of appends that name none, from Append on. Positive.

@@ -53,6 +53,8 @@ struct ProducerBatch {
   std::vector<PendingAppendPointer> appends;
   // With the records of all appends.
   v1::AppendRequest request;
+  // Counts the batches of the partition.
+  int64_t number = 0;
   // The latest one of its appends.
   MonoTime deadline;
   // Why the last call failed.

@@ -19,6 +19,8 @@ using InitCall = UnaryCall<v1::InitProducerRequest, v1::InitProducerResponse>;
 // make no sense do not keep a processor busy.
 constexpr Duration kResendWaitFirst = std::chrono::milliseconds(5);
 constexpr int kResendDoublingsMax = 7;
+// Before the producer is asked for anew.
+constexpr Duration kInitWait = std::chrono::milliseconds(50);
 
 Error DeadlineError() {
   Error error;
@@ -85,8 +87,7 @@ void ProducerLane::Pump() {
   while (!queue_.empty() && queue_.front()->decided) queue_.pop_front();
   if (queue_.empty()) return;
   if (phase_ == Phase::kNew) return StartInit();
-  const auto outstanding_max = static_cast<size_t>(options_.outstanding_max);
-  while (phase_ == Phase::kReady && outstanding_.size() < outstanding_max) {
+  while (MaySend()) {
     const ProducerBatchPointer batch = TakeBatch(options_.batch_bytes_max, &queue_);
     if (batch == nullptr) return;
     v1::ProducerStamp* stamp = batch->request.mutable_producer();
@@ -94,6 +95,7 @@ void ProducerLane::Pump() {
     stamp->set_producer_epoch(identity_.epoch);
     stamp->set_base_sequence(next_sequence_);
     next_sequence_ = batch->next_sequence();
+    batch->number = sent_++;
     outstanding_.push_back(batch);
     StartCall(batch);
   }
@@ -108,14 +110,15 @@ void ProducerLane::StartInit() {
     request.set_partition(partition_.index);
   }
   CallOptions call;
-  call.timeout = options_.timeout;
+  // Once the first append is out of time, the next one asks on.
+  call.timeout = queue_.empty() ? options_.timeout : queue_.front()->deadline - core_.loop.Now();
   call.on_retry = options_.on_retry;
   auto steps = StepsOf<v1::InitProducerRequest, v1::InitProducerResponse>(
       [self = shared_from_this()](const Result<v1::InitProducerResponse>& result) {
         self->OnInit(result);
       });
   steps.set_timeout = &SetTimeout<v1::InitProducerRequest>;
-  CallSettings settings{CallKind::kRead, std::nullopt, std::move(call)};
+  CallSettings settings{CallKind::kIdempotent, std::nullopt, std::move(call)};
   if (named()) settings.partition = partition_;
   std::make_shared<InitCall>(core_, std::move(settings), std::move(request), std::move(steps))
       ->Start();
@@ -137,12 +140,12 @@ void ProducerLane::OnInit(const Result<v1::InitProducerResponse>& result) {
     phase_ = Phase::kNew;
     error_ = *error;
     // What may pass is asked for again as long as an append waits for it.
-    const bool again = RetryPolicy::MayRepeat(CallKind::kRead, *error) && !core_.closing;
+    const bool again = RetryPolicy::MayRepeat(CallKind::kIdempotent, *error) && !core_.closing;
     std::deque<PendingAppendPointer> refused;
     if (!again) refused.swap(queue_);
     for (const PendingAppendPointer& append : refused) Decide(append, Refused{*error});
     for (const InitDone& done : waiters) done(*error);
-    return SchedulePump(kResendWaitFirst);
+    return SchedulePump(kInitWait);
   }
   const v1::InitProducerResponse& answer = result.value();
   identity_ = {answer.producer_id(), answer.producer_epoch(), std::nullopt};
@@ -156,7 +159,7 @@ void ProducerLane::OnInit(const Result<v1::InitProducerResponse>& result) {
 
 void ProducerLane::StartCall(const ProducerBatchPointer& batch) {
   batch->state = State::kCalling;
-  CallSettings settings{CallKind::kIdempotentAppend, partition_, CallOptions()};
+  CallSettings settings{CallKind::kIdempotent, partition_, CallOptions()};
   settings.options.timeout = batch->deadline - core_.loop.Now();
   settings.options.on_retry = options_.on_retry;
   auto steps = StepsOf<v1::AppendRequest, v1::AppendResponse>(
@@ -205,7 +208,11 @@ void ProducerLane::OnFailed(const ProducerBatchPointer& batch, Error error) {
 
 void ProducerLane::Conclude(const ProducerBatchPointer& batch) {
   const Error error = batch->error;
-  const ProducerVerdict verdict = JudgeFailure(error, named(), batch->appends.size());
+  FailedBatch failed{named(), batch->appends.size(), batch->base_sequence()};
+  if (batch->request.has_expected_offset()) {
+    failed.expected_offset = Offset(batch->request.expected_offset());
+  }
+  const ProducerVerdict verdict = JudgeFailure(error, failed);
   if (verdict.resync == Resync::kEnd && phase_ != Phase::kEnded) {
     const bool judged = error.origin == Error::Origin::kServer && ProvesRefusal(error);
     End(judged ? error : EndedError(options_.name));

@@ -49,6 +49,13 @@ class ProducerLane : public std::enable_shared_from_this<ProducerLane> {
   enum class Phase { kNew, kInit, kReady, kDraining, kEnded };
 
   bool named() const { return !options_.name.empty(); }
+  // Whether another batch may be sent. What counts is the oldest one without an outcome, not how
+  // many have none: the server would forget it behind so many newer ones.
+  bool MaySend() const {
+    return phase_ == Phase::kReady &&
+           (outstanding_.empty() ||
+            sent_ - outstanding_.front()->number < options_.outstanding_max);
+  }
 
   // Sends what may be sent, once all that was posted has been taken.
   void SchedulePump(Duration delay = Duration(0));
@@ -97,6 +104,8 @@ class ProducerLane : public std::enable_shared_from_this<ProducerLane> {
   // In the order of their sequence numbers; at most options_.outstanding_max.
   std::deque<ProducerBatchPointer> outstanding_;
   int64_t next_sequence_ = 0;
+  // Batches so far.
+  int64_t sent_ = 0;
 
   // Of a drain: how it will end, the first sequence number that is not and will not be in the log
   // in this epoch, and whether an attempt of an absent batch may still be on its way.

@@ -8,8 +8,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "client/error.h"
+#include "service/base/ids.h"
 
 namespace quorum::client {
 
@@ -41,11 +44,17 @@ struct ProducerVerdict {
   bool apart = false;
 };
 
-// The verdict over a batch that failed for good, and before which everything is decided. `appends`:
-// how many it holds.
-ProducerVerdict JudgeFailure(const Error& error, bool named, size_t appends);
+// The batch that failed.
+struct FailedBatch {
+  // Whether its producer has a name.
+  bool named = false;
+  // How many appends it holds.
+  size_t appends = 1;
+  int64_t base_sequence = 0;
+  std::optional<Offset> expected_offset = {};
+};
 
-// True when the error proves that no attempt of the batch is, or will be, in the log.
-bool ProvesBatchRefused(const Error& error);
+// The verdict over a batch that failed for good.
+ProducerVerdict JudgeFailure(const Error& error, const FailedBatch& batch);
 
 }  // namespace quorum::client

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/calls.h"
+#include "client/call_flow.h"
 #include "client/client_core.h"
 #include "service/base/check.h"
 #include "service/base/mutex.h"
@@ -59,38 +59,6 @@ QuorumClient::~QuorumClient() {
     while (!drained) changed.Wait(&mutex);
   }
   core_->loop.Stop();
-}
-
-void QuorumClient::AppendAsync(v1::AppendRequest request, CallOptions options,
-                               std::function<void(AppendOutcome)> done) {
-  using Append = UnaryCall<v1::AppendRequest, v1::AppendResponse>;
-  const PartitionName partition{request.topic(), request.partition()};
-  Append::Steps steps = StepsOf<v1::AppendRequest, v1::AppendResponse>(
-      [&core = *core_, partition, done = std::move(done)](Result<v1::AppendResponse> result) {
-        if (!result.ok()) return done(OutcomeOf(result.error()));
-        Learn(partition, result.value(), &core.cache);
-        RefreshNodes(core, partition);
-        done(OutcomeOf(result.value()));
-      });
-  steps.set_timeout = &SetTimeout<v1::AppendRequest>;
-  StartCall<v1::AppendRequest, v1::AppendResponse>(
-      core_, CallSettings{CallKind::kAppend, partition, std::move(options)}, std::move(request),
-      std::move(steps));
-}
-
-AppendOutcome QuorumClient::Append(v1::AppendRequest request, CallOptions options) {
-  CHECK(!core_->loop.OnLoopThread()) << "a callback may not block";
-  Mutex mutex;
-  CondVar changed;
-  std::optional<AppendOutcome> result;
-  AppendAsync(std::move(request), std::move(options), [&](AppendOutcome outcome) {
-    MutexLock lock(&mutex);
-    result.emplace(std::move(outcome));
-    changed.NotifyAll();
-  });
-  MutexLock lock(&mutex);
-  while (!result.has_value()) changed.Wait(&mutex);
-  return std::move(*result);
 }
 
 }  // namespace quorum::client

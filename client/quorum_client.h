@@ -3,14 +3,9 @@
 //   ClientOptions options;
 //   options.bootstrap = {"127.0.0.1:7101", "127.0.0.1:7102"};
 //   QuorumClient client(options);
+//   Producer producer(client);    // Appends (producer.h).
 //   Consumer consumer(client);    // Reads partitions (consumer.h).
 //   Admin admin(client);          // Manages topics and quorums (admin.h).
-//
-//   v1::AppendRequest request;
-//   request.set_topic("orders");
-//   request.set_partition(0);
-//   request.add_records()->set_value("v1");
-//   AppendOutcome outcome = client.Append(request);
 //
 // What all of them share:
 //   * One thread and one channel per node, whatever the number of calls and streams.
@@ -26,13 +21,9 @@
 
 #pragma once
 
-#include <functional>
 #include <memory>
 
-#include "client/append_outcome.h"
 #include "client/client_options.h"
-#include "client/error.h"
-#include "quorum/v1/log.pb.h"
 
 namespace quorum::client {
 
@@ -45,14 +36,6 @@ class QuorumClient {
   ~QuorumClient();
   QuorumClient(const QuorumClient&) = delete;
   QuorumClient& operator=(const QuorumClient&) = delete;
-
-  // Appends one batch, all or nothing. Returns when the outcome is known, or known to stay unknown.
-  AppendOutcome Append(v1::AppendRequest request, CallOptions options = {});
-
-  // As Append, without waiting: `done` is called once. Calls that are on their way at the same time
-  // may reach the log in any order.
-  void AppendAsync(v1::AppendRequest request, CallOptions options,
-                   std::function<void(AppendOutcome)> done);
 
   // For the classes that are made from a client.
   const std::shared_ptr<ClientCore>& core() const { return core_; }

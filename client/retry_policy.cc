@@ -47,11 +47,10 @@ bool RetryPolicy::MayRepeat(CallKind kind, const Error& error) {
     case Error::Origin::kNotSent:
       return true;
     case Error::Origin::kTransport:
-      return (kind == CallKind::kRead || kind == CallKind::kIdempotentAppend) &&
+      return (kind == CallKind::kRead || kind == CallKind::kIdempotent) &&
              IsLostConnection(error.code);
     case Error::Origin::kServer:
-      if (kind == CallKind::kAppend && !ProvesRefusal(error)) return false;
-      if (kind == CallKind::kIdempotentAppend && IsUnknownOutcome(error.reason)) return true;
+      if (kind == CallKind::kIdempotent && IsUnknownOutcome(error.reason)) return true;
       return IsTransient(kind, error.reason);
   }
   return false;

@@ -4,11 +4,9 @@
 // What may be repeated depends on what a repetition could do:
 //   kRead    changes nothing, so lost connections and time-outs of one attempt are retried too.
 //   kChange  an administrative change: only after our server says that it did not do it.
-//   kAppend  an append without a producer id: only after a proof of refusal. Never after an unknown
-//            outcome, because the records might then be in the log twice.
-//   kIdempotentAppend
-//            an append with a producer id and a sequence: after unknown outcomes too, because the
-//            log takes it once.
+//   kIdempotent
+//            an append with a producer id and a sequence, which the log takes once, and the
+//            question for a producer: after unknown outcomes too.
 // In each kind, only errors are retried that another moment or another node can cure.
 //
 // Thread: a plain value of one call.
@@ -23,7 +21,7 @@
 
 namespace quorum::client {
 
-enum class CallKind { kRead, kChange, kAppend, kIdempotentAppend };
+enum class CallKind { kRead, kChange, kIdempotent };
 
 struct RetrySettings {
   // The n-th wait in a row is drawn from the upper half of [0, min(first * 2^n, max)].

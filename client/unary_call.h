@@ -46,7 +46,7 @@ class UnaryCall : public CallFlow {
   void Send(NodeStubs& node) override {
     Duration time_max = std::max(Left(), Duration(1));
     const CallKind kind = settings().kind;
-    if (kind == CallKind::kRead || kind == CallKind::kIdempotentAppend) {
+    if (kind == CallKind::kRead || kind == CallKind::kIdempotent) {
       time_max = std::min(time_max, core().options.attempt_timeout);
     }
     // The reader lies in the memory of its context's call, so it goes first.

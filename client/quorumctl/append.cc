@@ -1,131 +1,210 @@
+#include <deque>
 #include <istream>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "client/producer.h"
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/verbs.h"
-#include "service/base/overloaded.h"
+#include "service/base/mutex.h"
 
 namespace quorum::client::quorumctl {
 namespace {
 
-// What became of the records so far.
-struct Counts {
-  int64_t committed = 0;
-  int64_t refused = 0;
-  int64_t unknown = 0;
+// Outcomes between two lines of progress.
+constexpr int64_t kProgressStep = 256;
+
+// Writes what became of the appends, in their order, as soon as it is known.
+//
+// Thread: any; outcomes come on the client's thread.
+class Report {
+ public:
+  Report(const Append& command, Session& session) : command_(command), session_(session) {}
+
+  // For the next append, of that many records.
+  Producer::Done Expect(int64_t records) {
+    MutexLock lock(&mutex_);
+    const int64_t number = first_ + static_cast<int64_t>(open_.size());
+    open_.push_back({records, std::nullopt});
+    return [this, number](AppendOutcome outcome) {
+      MutexLock inner(&mutex_);
+      open_[static_cast<size_t>(number - first_)].outcome = std::move(outcome);
+      WriteDecided();
+    };
+  }
+
+  void NoteRetry(const RetryNotice& notice, const CallOptions& call) {
+    MutexLock lock(&mutex_);
+    call.on_retry(notice);
+  }
+
+  // True once an append was not committed.
+  bool failed() {
+    MutexLock lock(&mutex_);
+    return code_ != ExitCode::kDone;
+  }
+
+  // After the last outcome.
+  ExitCode code() {
+    MutexLock lock(&mutex_);
+    return code_;
+  }
+  std::string Summary() {
+    MutexLock lock(&mutex_);
+    return absl::StrCat(committed_, " committed, ", refused_, " refused, ", unknown_, " unknown");
+  }
+
+ private:
+  struct Slot {
+    int64_t records = 0;
+    std::optional<AppendOutcome> outcome;
+  };
+
+  void WriteDecided() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    while (!open_.empty() && open_.front().outcome.has_value()) {
+      const Slot slot = std::move(open_.front());
+      open_.pop_front();
+      ++first_;
+      // No visitor: its lambdas would not be seen to hold the lock.
+      if (const auto* committed = std::get_if<Committed>(&*slot.outcome)) {
+        committed_ += slot.records;
+        WriteCommitted(*committed, slot.records);
+      } else if (const auto* refused = std::get_if<Refused>(&*slot.outcome)) {
+        refused_ += slot.records;
+        WriteFailed("refused", refused->error, ExitCodeOf(*slot.outcome));
+      } else if (const auto* unknown = std::get_if<Unknown>(&*slot.outcome)) {
+        unknown_ += slot.records;
+        WriteFailed("unknown", unknown->error, ExitCodeOf(*slot.outcome));
+      }
+    }
+    ShowProgress();
+  }
+
+  void WriteCommitted(const Committed& committed, int64_t records)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t first = committed.base_offset.value();
+    if (session_.json) {
+      Json json = {{"topic", command_.partition.topic},
+                   {"partition", command_.partition.index},
+                   {"outcome", "committed"},
+                   {"baseOffset", absl::StrCat(first)},
+                   {"recordCount", records},
+                   {"leaderEpoch", absl::StrCat(committed.leader_epoch.value())}};
+      if (committed.leader.has_value()) json["leaderId"] = committed.leader->value();
+      json["duplicate"] = committed.duplicate;
+      session_.streams.out << Line(json) << std::flush;
+      return;
+    }
+    session_.streams.out << "committed " << command_.partition.ToString()
+                         << (records == 1 ? " offset " : " offsets ") << first;
+    if (records > 1) session_.streams.out << "-" << first + records - 1;
+    session_.streams.out << " epoch " << committed.leader_epoch.value() << std::endl;
+  }
+
+  // The data says every failure, the lines for people only the first: the others follow from it.
+  void WriteFailed(const char* outcome, const Error& error, ExitCode code)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (session_.json) {
+      session_.streams.out << Line({{"topic", command_.partition.topic},
+                                    {"partition", command_.partition.index},
+                                    {"outcome", outcome},
+                                    {"code", google::rpc::Code_Name(error.code)},
+                                    {"reason", error.reason_name},
+                                    {"message", error.message}})
+                           << std::flush;
+    }
+    const bool first = code_ == ExitCode::kDone;
+    if (first || code == ExitCode::kUnknown) code_ = code;
+    if (!first) return;
+    const std::string partition = command_.partition.ToString();
+    const bool read_back = code == ExitCode::kUnknown ||
+                           error.reason == v1::ERROR_REASON_OFFSET_MISMATCH ||
+                           error.reason == v1::ERROR_REASON_PRODUCER_FENCED;
+    session_.Report(absl::StrCat("append to ", partition), error, code,
+                    read_back ? absl::StrCat("quorumctl tail ", partition, " --until-end")
+                              : absl::StrCat("quorumctl quorum describe ", partition));
+  }
+
+  void ShowProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // Where the data itself is on a terminal, it is the progress.
+    if (!session_.streams.err_is_terminal || session_.streams.out_rows > 0) return;
+    if (!open_.empty() && first_ - shown_ < kProgressStep) return;
+    shown_ = first_;
+    session_.ClearProgress();
+    session_.streams.err << committed_ << " committed" << std::flush;
+  }
+
+  const Append& command_;
+  Session& session_;
+  Mutex mutex_;
+  // Appends without an outcome, or behind one without; bounded by the producer's memory.
+  std::deque<Slot> open_ ABSL_GUARDED_BY(mutex_);
+  // The number of the first of them.
+  int64_t first_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t shown_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Records.
+  int64_t committed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t unknown_ ABSL_GUARDED_BY(mutex_) = 0;
+  ExitCode code_ ABSL_GUARDED_BY(mutex_) = ExitCode::kDone;
 };
 
-v1::AppendRequest EmptyRequest(const Append& command) {
-  v1::AppendRequest request;
-  request.set_topic(command.partition.topic);
-  request.set_partition(command.partition.index);
-  return request;
+void AddRecord(const Append& command, const std::string* value, AppendSpec* spec) {
+  v1::Record& record = spec->records.emplace_back();
+  if (command.key.has_value()) record.set_key(*command.key);
+  if (value != nullptr) record.set_value(*value);
 }
 
-void AddRecord(const Append& command, const std::string* value, v1::AppendRequest* request) {
-  v1::Record* record = request->add_records();
-  if (command.key.has_value()) record->set_key(*command.key);
-  if (value != nullptr) record->set_value(*value);
+void AppendWords(const Append& command, Producer* producer, Report* report) {
+  AppendSpec spec{command.partition, {}, command.expected_offset};
+  for (const std::string& value : command.values) AddRecord(command, &value, &spec);
+  if (command.tombstone) AddRecord(command, nullptr, &spec);
+  const auto records = static_cast<int64_t>(spec.records.size());
+  producer->Append(std::move(spec), report->Expect(records));
 }
 
-void ReportCommitted(const Append& command, const Committed& committed, int64_t records,
-                     Session& session) {
-  const int64_t first = committed.base_offset.value();
-  if (session.json) {
-    Json json = {{"topic", command.partition.topic},
-                 {"partition", command.partition.index},
-                 {"outcome", "committed"},
-                 {"baseOffset", absl::StrCat(first)},
-                 {"recordCount", records},
-                 {"leaderEpoch", absl::StrCat(committed.leader_epoch.value())}};
-    if (committed.leader.has_value()) json["leaderId"] = committed.leader->value();
-    json["duplicate"] = committed.duplicate;
-    session.streams.out << Line(json) << std::flush;
-    return;
-  }
-  session.streams.out << "committed " << command.partition.ToString()
-                      << (records == 1 ? " offset " : " offsets ") << first;
-  if (records > 1) session.streams.out << "-" << first + records - 1;
-  session.streams.out << " epoch " << committed.leader_epoch.value() << std::endl;
-}
-
-ExitCode ReportFailed(const Append& command, const char* outcome, const Error& error,
-                      Session& session) {
-  if (session.json) {
-    session.streams.out << Line({{"topic", command.partition.topic},
-                                 {"partition", command.partition.index},
-                                 {"outcome", outcome},
-                                 {"code", google::rpc::Code_Name(error.code)},
-                                 {"reason", error.reason_name},
-                                 {"message", error.message}})
-                        << std::flush;
-  }
-  const std::string partition = command.partition.ToString();
-  const bool unknown = !ProvesRefusal(error);
-  return session.Fail(CallKind::kAppend, absl::StrCat("append to ", partition), error,
-                      unknown ? absl::StrCat("quorumctl tail ", partition, " --until-end")
-                              : absl::StrCat("quorumctl quorum describe ", partition));
-}
-
-// Appends one batch and reports what became of it.
-ExitCode AppendBatch(const Append& command, v1::AppendRequest request, Session& session,
-                     Counts* counts) {
-  const int64_t records = request.records_size();
-  const AppendOutcome outcome = session.client.Append(std::move(request), session.Call());
-  session.ClearProgress();
-  return std::visit(Overloaded{
-                        [&](const Committed& committed) {
-                          counts->committed += records;
-                          ReportCommitted(command, committed, records, session);
-                          return ExitCode::kDone;
-                        },
-                        [&](const Refused& refused) {
-                          counts->refused += records;
-                          return ReportFailed(command, "refused", refused.error, session);
-                        },
-                        [&](const Unknown& unknown) {
-                          counts->unknown += records;
-                          return ReportFailed(command, "unknown", unknown.error, session);
-                        },
-                    },
-                    outcome);
-}
-
-ExitCode AppendLines(const Append& command, Session& session, Counts* counts) {
+void AppendLines(const Append& command, Session& session, Producer* producer, Report* report) {
   if (session.streams.in_is_terminal) {
     session.streams.err << "a record a line; Ctrl-D ends\n";
   }
-  v1::AppendRequest request = EmptyRequest(command);
+  AppendSpec spec{command.partition, {}};
   std::string line;
-  for (;;) {
-    const bool more = static_cast<bool>(std::getline(session.streams.in, line));
-    if (more) AddRecord(command, &line, &request);
-    const int records = request.records_size();
-    if (records > 0 && (!more || records >= static_cast<int>(command.batch))) {
-      const ExitCode code = AppendBatch(command, std::move(request), session, counts);
-      if (code != ExitCode::kDone) return code;
-      request = EmptyRequest(command);
-    }
-    if (!more) return ExitCode::kDone;
+  for (bool more = true; more && !report->failed();) {
+    more = static_cast<bool>(std::getline(session.streams.in, line));
+    if (more) AddRecord(command, &line, &spec);
+    const size_t records = spec.records.size();
+    if (records == 0 || (more && records < command.batch)) continue;
+    producer->Append(std::move(spec), report->Expect(static_cast<int64_t>(records)));
+    spec = AppendSpec{command.partition, {}};
   }
 }
 
 }  // namespace
 
 ExitCode RunVerb(const Append& command, Session& session) {
-  Counts counts;
-  if (command.tombstone || !command.values.empty()) {
-    v1::AppendRequest request = EmptyRequest(command);
-    for (const std::string& value : command.values) AddRecord(command, &value, &request);
-    if (command.tombstone) AddRecord(command, nullptr, &request);
-    return AppendBatch(command, std::move(request), session, &counts);
+  const CallOptions call = session.Call();
+  Report report(command, session);
+  ProducerOptions options;
+  options.name = command.producer;
+  options.timeout = call.timeout;
+  if (call.on_retry) {
+    options.on_retry = [&](const RetryNotice& notice) { report.NoteRetry(notice, call); };
   }
-  const ExitCode code = AppendLines(command, session, &counts);
-  session.streams.err << counts.committed << " committed, " << counts.refused << " refused, "
-                      << counts.unknown << " unknown\n";
-  return code;
+  Producer producer(session.client, options);
+  const bool lines = command.values.empty() && !command.tombstone;
+  if (lines) {
+    AppendLines(command, session, &producer, &report);
+  } else {
+    AppendWords(command, &producer, &report);
+  }
+  // Each append is decided at its deadline.
+  while (!producer.Flush(call.timeout)) {
+  }
+  session.ClearProgress();
+  if (lines) session.streams.err << report.Summary() << "\n";
+  return report.code();
 }
 
 }  // namespace quorum::client::quorumctl

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/bootstrap.h"
+#include "client/quorumctl/completion.h"
 #include "client/quorumctl/help.h"
 #include "client/version.h"
 
@@ -24,16 +25,21 @@ struct Words {
   std::string target;
   std::string from = "earliest";
   std::string key;
+  std::string producer;
+  std::string watch;
   std::vector<std::string> values;
   uint32_t partitions = 0;
   uint32_t replicas = 0;
   uint64_t topic_id = 0;
   uint32_t batch = 1;
   int64_t max_records = 0;
+  int64_t expected_offset = 0;
   int32_t node = 0;
   bool internal = false;
   bool tombstone = false;
   bool until_end = false;
+  bool follow = false;
+  bool print_epoch = false;
   bool stale_ok = false;
   bool preferred = false;
 };
@@ -88,6 +94,11 @@ class Formatter : public CLI::Formatter {
   }
 };
 
+std::string MistakeText(const std::string& why) {
+  return absl::StrCat("quorumctl: the command line is wrong\n  why: ", why,
+                      "\n  do:  quorumctl --help, or quorumctl VERB --help, shows examples\n");
+}
+
 class Parser {
  public:
   Parser(std::ostream& out, std::ostream& err) : out_(out), err_(err) { Define(); }
@@ -107,12 +118,18 @@ class Parser {
   void DefineTopicVerbs();
   void DefineLogVerbs();
   void DefineClusterVerbs();
+  void DefineHelpers();
   // A verb below `parent`, which `make` turns into a command.
   CLI::App* AddVerb(CLI::App* parent, const std::string& name, const char* help, Make make);
   CLI::Option* AddName(CLI::App* verb, const std::string& help);
   CLI::Option* AddPartition(CLI::App* verb);
   CLI::Option* AddTarget(CLI::App* verb);
   std::optional<ExitCode> Run(const std::vector<std::string>& words);
+  // Says what is wrong with the command line.
+  ExitCode Mistake(const std::string& why) {
+    err_ << MistakeText(why);
+    return ExitCode::kUsage;
+  }
 
   std::ostream& out_;
   std::ostream& err_;
@@ -130,10 +147,8 @@ std::optional<T> Given(T value) {
 void Parser::Define() {
   app_.formatter(std::make_shared<Formatter>());
   app_.footer(kExitCodesHelp);
-  app_.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return absl::StrCat("quorumctl: the command line is wrong\n  why: ", error.what(),
-                        "\n  do:  quorumctl --help, or quorumctl VERB --help, shows examples\n");
-  });
+  app_.failure_message(
+      [](const CLI::App*, const CLI::Error& error) { return MistakeText(error.what()); });
   app_.set_version_flag("--version", absl::StrCat("quorumctl ", kVersion), "Print the version");
   app_.require_subcommand(1);
   app_.add_option("--bootstrap", words_.bootstrap, "Nodes to begin with: HOST:PORT,...")
@@ -149,6 +164,7 @@ void Parser::Define() {
   DefineTopicVerbs();
   DefineLogVerbs();
   DefineClusterVerbs();
+  DefineHelpers();
 }
 
 CLI::App* Parser::AddVerb(CLI::App* parent, const std::string& name, const char* help, Make make) {
@@ -207,8 +223,13 @@ void Parser::DefineTopicVerbs() {
 
 void Parser::DefineLogVerbs() {
   CLI::App* append = AddVerb(&app_, "append", kAppendHelp, [](const Words& words) -> Command {
-    return Append{*PartitionName::Parse(words.target), std::nullopt, words.values, words.tombstone,
-                  words.batch};
+    Append command;
+    command.partition = *PartitionName::Parse(words.target);
+    command.values = words.values;
+    command.tombstone = words.tombstone;
+    command.batch = words.batch;
+    command.producer = words.producer;
+    return command;
   });
   AddPartition(append);
   CLI::Option* values = append->add_option("VALUE,--value", words_.values,
@@ -217,12 +238,22 @@ void Parser::DefineLogVerbs() {
   append->add_flag("--tombstone", words_.tombstone, "One record with --key and without a value")
       ->needs(key)
       ->excludes(values);
+  append->add_option("--producer", words_.producer, "Append as this one, and shut out others of it")
+      ->check(CLI::Validator(
+          [](std::string& name) {
+            return name.empty() || name.size() > 255 ? "a name has 1 to 255 bytes" : "";
+          },
+          ""));
+  append
+      ->add_option("--expected-offset", words_.expected_offset,
+                   "Append only if no record is at or above it; not with standard input")
+      ->check(CLI::Range(int64_t{0}, kOffsetLimit.value()));
   append->add_option("--batch", words_.batch, "Lines of standard input in a batch, at most")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   CLI::App* tail = AddVerb(&app_, "tail", kTailHelp, [](const Words& words) -> Command {
     return Tail{*PartitionName::Parse(words.target), *ParseStart(words.from),
-                Given(words.max_records), words.until_end};
+                Given(words.max_records), words.until_end, words.print_epoch};
   });
   AddPartition(tail);
   tail->add_option("--from", words_.from, "earliest, latest or an offset")
@@ -230,7 +261,10 @@ void Parser::DefineLogVerbs() {
       ->capture_default_str();
   tail->add_option("--max", words_.max_records, "End after this many records")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()));
-  tail->add_flag("--until-end", words_.until_end, "End with what is committed now");
+  CLI::Option* end =
+      tail->add_flag("--until-end", words_.until_end, "End with what is committed now");
+  tail->add_flag("--follow", words_.follow, "Wait for more: the default")->excludes(end);
+  tail->add_flag("--print-epoch", words_.print_epoch, "Show each record's epoch");
   CLI::App* offsets = AddVerb(&app_, "offsets", kOffsetsHelp, [](const Words& words) -> Command {
     return Offsets{*ParseTarget(words.target)};
   });
@@ -258,6 +292,43 @@ void Parser::DefineClusterVerbs() {
                         ->check(CLI::Range(1, std::numeric_limits<int32_t>::max()));
   elect->add_flag("--preferred", words_.preferred, "The first of the assignment: the default")
       ->excludes(to);
+}
+
+void Parser::DefineHelpers() {
+  CLI::App* status = AddVerb(&app_, "status", kStatusHelp, [](const Words& words) -> Command {
+    Status command;
+    command.topic = Given(words.target);
+    if (!words.watch.empty()) command.watch = ParseTimeout(words.watch);
+    return command;
+  });
+  status->add_option("TOPIC", words_.target, "Only this topic");
+  status->add_option("--watch", words_.watch, "Again and again; every 2s, or as often as it says")
+      ->expected(0, 1)
+      ->default_str("2s")
+      ->check(Checks(ParseTimeout, "a time of 1ms to 24h, such as 2s"));
+  CLI::App* completion =
+      AddVerb(&app_, "completion", kCompletionHelp,
+              [](const Words& words) -> Command { return Completion{words.target}; });
+  completion->add_option("SHELL", words_.target, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+}
+
+// What a verb and those below it take.
+CompletionVerb TreeOf(const CLI::App& app) {
+  CompletionVerb verb;
+  verb.name = app.get_name();
+  verb.help = app.get_description().substr(0, app.get_description().find('\n'));
+  for (const CLI::App* child : app.get_subcommands({})) verb.verbs.push_back(TreeOf(*child));
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    CompletionWord word{absl::StrCat("--", option->get_lnames().front()),
+                        option->get_description()};
+    if (word.text == "--output") word.choices = {"table", "json"};
+    if (option->get_expected_min() > 0) word.text += "=";
+    verb.options.push_back(std::move(word));
+  }
+  return verb;
 }
 
 std::optional<ExitCode> Parser::Run(const std::vector<std::string>& words) {
@@ -288,6 +359,17 @@ std::variant<CommandLine, ExitCode> Parser::Parse(const std::vector<std::string>
     Append* append = std::get_if<Append>(&line.command);
     // An empty key is a key.
     if (append != nullptr && verb->count("--key") > 0) append->key = words_.key;
+    if (append != nullptr && verb->count("--expected-offset") > 0) {
+      append->expected_offset = Offset(words_.expected_offset);
+      if (append->values.empty() && !append->tombstone) {
+        return Mistake("--expected-offset needs records on the command line");
+      }
+    }
+    Completion* completion = std::get_if<Completion>(&line.command);
+    if (completion != nullptr) {
+      const CompletionVerb tree = TreeOf(app_);
+      completion->script = words_.target == "zsh" ? ZshCompletion(tree) : BashCompletion(tree);
+    }
   }
   return line;
 }

@@ -56,6 +56,10 @@ struct Append {
   bool tombstone = false;
   // Lines of standard input that make one batch, at most.
   uint32_t batch = 1;
+  // The producer's name; empty: none.
+  std::string producer;
+  // Append only if no record lies at or above it.
+  std::optional<Offset> expected_offset;
 };
 
 struct Tail {
@@ -63,6 +67,7 @@ struct Tail {
   TailStart from = TailFromEarliest{};
   std::optional<int64_t> max_records;
   bool until_end = false;
+  bool print_epoch = false;
 };
 
 struct Offsets {
@@ -82,8 +87,20 @@ struct Elect {
   std::optional<NodeId> node;
 };
 
+struct Status {
+  // Empty: all topics, those of the system too.
+  std::optional<std::string> topic;
+  // Show it again and again, this long after the last time.
+  std::optional<Duration> watch;
+};
+
+struct Completion {
+  // What the shell is to read.
+  std::string script;
+};
+
 using Command = std::variant<TopicCreate, TopicDelete, TopicList, TopicDescribe, Append, Tail,
-                             Offsets, QuorumDescribe, ClusterDescribe, Elect>;
+                             Offsets, QuorumDescribe, ClusterDescribe, Elect, Status, Completion>;
 
 struct CommandLine {
   std::vector<std::string> bootstrap;

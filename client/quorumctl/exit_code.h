@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "client/append_outcome.h"
 #include "client/error.h"
 #include "client/retry_policy.h"
 
@@ -24,9 +25,14 @@ enum class ExitCode : int {
   kRefused = 5,
   // The append or the change was perhaps done.
   kUnknown = 6,
+  // For status: a partition has no leader.
+  kUnhealthy = 10,
 };
 
-// The exit code of a call of this kind that failed.
+// The exit code of a call of this kind that failed; not of an append.
 ExitCode ExitCodeOf(CallKind kind, const Error& error);
+
+// The exit code of an append.
+ExitCode ExitCodeOf(const AppendOutcome& outcome);
 
 }  // namespace quorum::client::quorumctl

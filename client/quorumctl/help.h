@@ -13,6 +13,7 @@ Examples:
   quorumctl tail orders:0 --from=earliest --max=10
   quorumctl tail orders:0 --until-end -o json | jq -r '.value | @base64d'
   quorumctl quorum describe orders:0 -o json | jq .leaderId
+  quorumctl status --watch
 )";
 
 inline constexpr char kExitCodesHelp[] =
@@ -25,7 +26,8 @@ Exit codes:
   3  no such topic, partition or replica; nothing was changed
   4  no node could be reached and nothing was sent, or a read found no answer in time
   5  refused: the append or change was not done and never will be
-  6  unknown: the append or change was perhaps done; read it back before repeating it)";
+  6  unknown: the append or change was perhaps done; read it back before repeating it
+ 10  for status: a partition has no leader)";
 
 inline constexpr char kTopicHelp[] = R"(Create, delete, list and describe topics.
 
@@ -67,10 +69,13 @@ Examples:
   quorumctl append orders:0 --key=k1 v1
   quorumctl append orders:0 --key=k1 --tombstone
   seq 1000 | quorumctl append orders:0 --batch=100
+  quorumctl append orders:0 --expected-offset=17 v1
+  quorumctl append orders:0 --producer=controller v1
 
 Records come from the command line, as one batch that is committed as a whole or not at all, or
-from standard input, a record a line. What is refused for the moment is tried again until
---timeout; what is unknown is never tried again. The first batch that is not committed ends it.
+from standard input, a record a line, --batch lines at a time in one batch. Each batch is appended
+once, however often it has to be sent; it is tried until --timeout. The first batch that is not
+committed ends the input. With --producer, whoever appended under that name before is shut out.
 )";
 
 inline constexpr char kTailHelp[] = R"(Read committed records, and wait for more.
@@ -80,8 +85,10 @@ Examples:
   quorumctl tail orders:0 --from=latest
   quorumctl tail orders:0 --from=17 --max=1
   quorumctl tail orders:0 --until-end -o json
+  quorumctl tail orders:0 --follow --print-epoch
 
-It goes on through the loss of any node. Without --max and --until-end it ends with Ctrl-C.
+It goes on through the loss of any node. Without --max and --until-end it follows the log
+until Ctrl-C; --follow says so.
 )";
 
 inline constexpr char kOffsetsHelp[] = R"(Show where logs begin and end.
@@ -122,6 +129,25 @@ inline constexpr char kElectHelp[] = R"(Ask a partition's leader to hand over.
 Examples:
   quorumctl elect orders:0
   quorumctl elect orders:0 --to=2
+)";
+
+inline constexpr char kStatusHelp[] = R"(Show how the partitions are, the worst first.
+
+Examples:
+  quorumctl status
+  quorumctl status orders
+  quorumctl status --watch
+  quorumctl status --watch=10s -o json
+
+A partition is leaderless, behind (a voter lacks more than 1000 records, or was not heard of in the
+leader's epoch, which a question mark shows) or well. LAG is the most that a voter lacks.
+)";
+
+inline constexpr char kCompletionHelp[] = R"(Print a script by which a shell completes these words.
+
+Examples:
+  source <(quorumctl completion bash)
+  source <(quorumctl completion zsh)
 )";
 
 }  // namespace quorum::client::quorumctl

@@ -1,5 +1,6 @@
 // The program quorumctl.
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +17,10 @@ int main(int argc, char** argv) {
   quorum::client::quorumctl::Streams streams{std::cin, std::cout, std::cerr};
   streams.err_is_terminal = isatty(STDERR_FILENO) == 1;
   streams.in_is_terminal = isatty(STDIN_FILENO) == 1;
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    streams.out_rows = size.ws_row;
+  }
   return quorum::client::quorumctl::RunQuorumctl(std::vector<std::string>(argv + 1, argv + argc),
                                                  streams);
 }

@@ -21,13 +21,14 @@ std::string Verdict(ExitCode code) {
     case ExitCode::kDone:
     case ExitCode::kFailed:
     case ExitCode::kUsage:
+    case ExitCode::kUnhealthy:
       return "failed";
   }
   return "failed";
 }
 
 std::string Advice(const Error& error, ExitCode code, const std::string& look) {
-  if (error.origin == Error::Origin::kNotSent) {
+  if (code == ExitCode::kUnreachable && error.origin == Error::Origin::kNotSent) {
     return "nothing was sent; check --bootstrap, and that the nodes run";
   }
   if (code == ExitCode::kUnknown) {
@@ -47,6 +48,10 @@ std::string Advice(const Error& error, ExitCode code, const std::string& look) {
       return "make the records smaller, or the batch shorter with --batch";
     case v1::ERROR_REASON_OFFSET_OUT_OF_RANGE:
       return "begin within the log: --from=earliest";
+    case v1::ERROR_REASON_OFFSET_MISMATCH:
+      return absl::StrCat("read what was appended meanwhile, then expect the new end: ", look);
+    case v1::ERROR_REASON_PRODUCER_FENCED:
+      return absl::StrCat("another producer of that name has taken over; see what it did: ", look);
     case v1::ERROR_REASON_TOPIC_ALREADY_EXISTS:
       return absl::StrCat("see what it is: ", look);
     case v1::ERROR_REASON_NOT_ENOUGH_NODES:
@@ -86,13 +91,18 @@ void Session::ClearProgress() const {
   if (streams.err_is_terminal) streams.err << kClearLine << std::flush;
 }
 
-ExitCode Session::Fail(CallKind kind, const std::string& what, const Error& error,
-                       const std::string& look) const {
+void Session::Report(const std::string& what, const Error& error, ExitCode code,
+                     const std::string& look) const {
   ClearProgress();
-  const ExitCode code = ExitCodeOf(kind, error);
   streams.err << "quorumctl: " << what << ": " << Verdict(code) << "\n"
               << "  why: " << WhyLine(error) << "\n"
               << "  do:  " << Advice(error, code, look) << "\n";
+}
+
+ExitCode Session::Fail(CallKind kind, const std::string& what, const Error& error,
+                       const std::string& look) const {
+  const ExitCode code = ExitCodeOf(kind, error);
+  Report(what, error, code, look);
   return code;
 }
 

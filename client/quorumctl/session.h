@@ -28,6 +28,8 @@ struct Streams {
   // Progress is shown on a terminal only.
   bool err_is_terminal = false;
   bool in_is_terminal = false;
+  // How many lines fit on the terminal that `out` is; 0 when it is none.
+  size_t out_rows = 0;
 };
 
 struct Session {
@@ -43,8 +45,12 @@ struct Session {
   // Removes the progress line.
   void ClearProgress() const;
 
-  // Writes the three lines of a failure and returns its exit code: `what` was attempted, why it
-  // failed, and what to do, where `look` is the command that shows more.
+  // Writes the three lines of a failure that ends with `code`: `what` was attempted, why it failed,
+  // and what to do, where `look` is the command that shows more.
+  void Report(const std::string& what, const Error& error, ExitCode code,
+              const std::string& look) const;
+
+  // The same of a call of this kind; returns its exit code.
   ExitCode Fail(CallKind kind, const std::string& what, const Error& error,
                 const std::string& look) const;
 };

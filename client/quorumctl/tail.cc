@@ -28,12 +28,14 @@ std::string JsonLine(const PartitionName& partition, const TailRecord& record) {
   return Line(json);
 }
 
-// Offset, key and value, each record on its line as soon as it is there.
-std::string TextLine(const TailRecord& record) {
+// Offset, epoch if wanted, key and value, each record on its line as soon as it is there.
+std::string TextLine(const TailRecord& record, bool print_epoch) {
   const std::string key = record.record.has_key() ? Printable(record.record.key()) : "-";
   const std::string value =
       record.record.has_value() ? Printable(record.record.value()) : "(tombstone)";
-  std::string line = absl::StrFormat("%10d  %-12s  %s", record.offset.value(), key, value);
+  const std::string epoch =
+      print_epoch ? absl::StrFormat("  %5d", record.leader_epoch.value()) : "";
+  std::string line = absl::StrFormat("%10d%s  %-12s  %s", record.offset.value(), epoch, key, value);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
@@ -41,7 +43,8 @@ std::string TextLine(const TailRecord& record) {
 void Write(const Tail& command, const TailRecords& event, Session& session) {
   session.ClearProgress();
   for (const TailRecord& record : event.records) {
-    session.streams.out << (session.json ? JsonLine(command.partition, record) : TextLine(record));
+    session.streams.out << (session.json ? JsonLine(command.partition, record)
+                                         : TextLine(record, command.print_epoch));
   }
   session.streams.out << std::flush;
 }
@@ -81,7 +84,8 @@ ExitCode RunVerb(const Tail& command, Session& session) {
   consumer.Add(spec);
   // Not among the data: a pipe shall see records only.
   if (!session.json && session.streams.err_is_terminal)
-    session.streams.err << "    OFFSET  KEY           VALUE\n";
+    session.streams.err << "    OFFSET  " << (command.print_epoch ? "EPOCH  " : "")
+                        << "KEY           VALUE\n";
   for (;;) {
     const std::optional<ConsumerEvent> next = consumer.Next(kWait);
     if (!next.has_value()) continue;

@@ -21,5 +21,7 @@ ExitCode RunVerb(const Offsets& command, Session& session);
 ExitCode RunVerb(const QuorumDescribe& command, Session& session);
 ExitCode RunVerb(const ClusterDescribe& command, Session& session);
 ExitCode RunVerb(const Elect& command, Session& session);
+ExitCode RunVerb(const Status& command, Session& session);
+ExitCode RunVerb(const Completion& command, Session& session);
 
 }  // namespace quorum::client::quorumctl

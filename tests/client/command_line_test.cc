@@ -96,6 +96,12 @@ TEST_F(CommandLineTest, Append_TakesRecordsFromWordsAndFlags) {
   EXPECT_TRUE(lines.values.empty());
   EXPECT_EQ(lines.batch, 5u);
   EXPECT_TRUE(CommandOf<Append>({"append", "orders:1", "--key=k", "--tombstone"}).tombstone);
+  EXPECT_FALSE(lines.expected_offset.has_value());
+  EXPECT_EQ(lines.producer, "");
+  const auto claim = CommandOf<Append>(
+      {"append", "orders:1", "v", "--expected-offset=0", "--producer=controller"});
+  EXPECT_EQ(claim.expected_offset, Offset(0));
+  EXPECT_EQ(claim.producer, "controller");
 }
 
 TEST_F(CommandLineTest, Tail_TakesAStart) {
@@ -106,6 +112,24 @@ TEST_F(CommandLineTest, Tail_TakesAStart) {
   EXPECT_EQ(std::get<Offset>(tail.from), Offset(0));
   EXPECT_EQ(tail.max_records, 2);
   EXPECT_TRUE(tail.until_end);
+  EXPECT_FALSE(tail.print_epoch);
+  EXPECT_TRUE(CommandOf<Tail>({"tail", "t:0", "--follow", "--print-epoch"}).print_epoch);
+}
+
+TEST_F(CommandLineTest, Status_TakesATopicAndAnInterval) {
+  const auto plain = CommandOf<Status>({"status"});
+  EXPECT_FALSE(plain.topic.has_value());
+  EXPECT_FALSE(plain.watch.has_value());
+  EXPECT_EQ(CommandOf<Status>({"status", "orders"}).topic, "orders");
+  EXPECT_EQ(CommandOf<Status>({"status", "--watch"}).watch, std::chrono::seconds(2));
+  const auto watch = CommandOf<Status>({"status", "orders", "--watch=500ms"});
+  EXPECT_EQ(watch.topic, "orders");
+  EXPECT_EQ(watch.watch, std::chrono::milliseconds(500));
+}
+
+TEST_F(CommandLineTest, Completion_KnowsTheWords) {
+  EXPECT_THAT(CommandOf<Completion>({"completion", "bash"}).script, HasSubstr("--print-epoch"));
+  EXPECT_THAT(CommandOf<Completion>({"completion", "zsh"}).script, HasSubstr("#compdef"));
 }
 
 TEST_F(CommandLineTest, ClusterVerbs) {
@@ -134,10 +158,17 @@ TEST_F(CommandLineTest, Mistakes_AreUsageErrorsOnStandardError) {
       {"append", "orders:0", "--tombstone"},
       {"append", "orders:0", "--tombstone", "--key=k", "v"},
       {"append", "orders:0", "--batch=0"},
+      {"append", "orders:0", "--expected-offset=7"},
+      {"append", "orders:0", "v", "--expected-offset=-1"},
+      {"append", "orders:0", "v", "--producer="},
       {"tail", "orders:0", "--from=-1"},
       {"tail", "orders:0", "--from=4611686018427387904"},
       {"tail", "orders:0", "--from=soon"},
       {"tail", "orders:0", "--max=0"},
+      {"tail", "orders:0", "--follow", "--until-end"},
+      {"status", "--watch=soon"},
+      {"completion"},
+      {"completion", "fish"},
       {"offsets", "orders:x"},
       {"elect", "orders:0", "--to=0"},
       {"elect", "orders:0", "--to=2", "--preferred"},

@@ -136,17 +136,28 @@ TEST(ErrorTest, Text_IsOneLine) {
 }
 
 TEST(ExitCodeTest, Append_SaysWhatBecameOfIt) {
+  EXPECT_EQ(ExitCodeOf(AppendOutcome(Committed{})), ExitCode::kDone);
   const Error refused = ErrorFromStatus(StatusOf(google::rpc::UNAVAILABLE, Info()));
-  EXPECT_EQ(ExitCodeOf(CallKind::kAppend, refused), ExitCode::kRefused);
+  EXPECT_EQ(ExitCodeOf(OutcomeOf(refused)), ExitCode::kRefused);
   Info missing;
   missing.reason = "UNKNOWN_TOPIC_OR_PARTITION";
-  EXPECT_EQ(
-      ExitCodeOf(CallKind::kAppend, ErrorFromStatus(StatusOf(google::rpc::NOT_FOUND, missing))),
-      ExitCode::kNotFound);
+  EXPECT_EQ(ExitCodeOf(OutcomeOf(ErrorFromStatus(StatusOf(google::rpc::NOT_FOUND, missing)))),
+            ExitCode::kNotFound);
   // Without proof it is unknown, even for NOT_FOUND.
-  EXPECT_EQ(ExitCodeOf(CallKind::kAppend, ErrorFromStatus(google::rpc::NOT_FOUND, "", "")),
+  EXPECT_EQ(ExitCodeOf(OutcomeOf(ErrorFromStatus(google::rpc::NOT_FOUND, "", ""))),
             ExitCode::kUnknown);
-  EXPECT_EQ(ExitCodeOf(CallKind::kAppend, NotSentError("")), ExitCode::kUnreachable);
+  EXPECT_EQ(ExitCodeOf(OutcomeOf(NotSentError(""))), ExitCode::kUnreachable);
+  // Nothing was sent, but not because nobody is there.
+  Error full = NotSentError("");
+  full.code = google::rpc::RESOURCE_EXHAUSTED;
+  EXPECT_EQ(ExitCodeOf(OutcomeOf(full)), ExitCode::kRefused);
+}
+
+TEST(OutcomeTest, RefusalAfterAnUnprovenAttempt_IsUnknown) {
+  Error refused = ErrorFromStatus(StatusOf(google::rpc::UNAVAILABLE, Info()));
+  EXPECT_TRUE(std::holds_alternative<Refused>(OutcomeOf(refused)));
+  refused.earlier_unproven = true;
+  EXPECT_TRUE(std::holds_alternative<Unknown>(OutcomeOf(refused)));
 }
 
 TEST(ExitCodeTest, Change_SaysWhetherItMayHaveHappened) {

@@ -124,7 +124,7 @@ grpc::Status FakeLog::Append(const v1::AppendRequest& request, v1::AppendRespons
     }
   }
   const grpc::Status status = Execute(request, answer);
-  if (!late_.empty() && prng_.Chance(300'000)) ExecuteLate();
+  if (per_million_ > 0 && !late_.empty() && prng_.Chance(300'000)) ExecuteLate();
   return status;
 }
 

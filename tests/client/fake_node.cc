@@ -1,5 +1,7 @@
 #include "tests/client/fake_node.h"
 
+#include <atomic>
+
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "service/base/check.h"
@@ -71,6 +73,13 @@ class FakeNode::Admin : public v1::AdminService::Service {
 };
 
 FakeNode::FakeNode() : log_(std::make_unique<Log>(*this)), admin_(std::make_unique<Admin>(*this)) {
+  init_producer.Always(
+      [id = std::make_shared<std::atomic<int64_t>>(100)](
+          grpc::ServerContext*, const v1::InitProducerRequest&, v1::InitProducerResponse* answer) {
+        answer->set_producer_id((*id)++);
+        answer->set_producer_epoch(0);
+        return grpc::Status::OK;
+      });
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

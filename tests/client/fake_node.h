@@ -1,5 +1,6 @@
 // FakeNode: a gRPC server on 127.0.0.1 that answers LogService and AdminService as a test scripts
-// it. A call without a script is answered UNIMPLEMENTED, without our ErrorInfo.
+// it. A call without a script is answered UNIMPLEMENTED, without our ErrorInfo; but InitProducer
+// gives an id of its own to each caller.
 //
 // Thread: scripts are set from the test's thread and run on gRPC's.
 

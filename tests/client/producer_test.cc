@@ -228,6 +228,26 @@ TEST_F(ProducerTest, OvertakenBatches_KeepTheirOrder) {
   EXPECT_EQ(log_.values(), wanted);
 }
 
+TEST_F(ProducerTest, LostAnswer_IsNotForgottenBehindNewerBatches) {
+  ClientOptions client_options;
+  client_options.bootstrap = {node_.address()};
+  // Time for many others before the first retry.
+  client_options.retry.backoff_first = milliseconds(300);
+  const QuorumClient client(client_options);
+  Producer producer(client);
+  ASSERT_TRUE(producer.Init(kOrders).ok());
+  log_.FailNext(Fault::kLoseAnswer);
+  Outcomes outcomes;
+  for (int i = 0; i < 20; ++i) {
+    AppendSpec spec = SpecOf("v" + std::to_string(i));
+    spec.leader_epoch = Epoch(3);  // A batch of its own.
+    producer.Append(spec, outcomes.Next());
+  }
+  ASSERT_TRUE(producer.Flush(seconds(20)));
+  EXPECT_EQ(outcomes.Letters(), std::string(20, 'C'));
+  EXPECT_EQ(log_.values().size(), 20u);
+}
+
 TEST_F(ProducerTest, ForgottenProducer_BecomesAnother) {
   Producer producer(*client_);
   ASSERT_EQ(LetterOf(producer.AppendAndWait(SpecOf("a"))), 'C');
@@ -255,6 +275,30 @@ TEST_F(ProducerTest, ExpectedOffset_IsJudgedOnce) {
   spec.expected_offset = Offset(2);
   EXPECT_EQ(LetterOf(producer.AppendAndWait(spec)), 'C');
   EXPECT_THAT(log_.values(), ElementsAre("a", "x", "b"));
+}
+
+TEST_F(ProducerTest, ExpectedOffsetBeyondTheEnd_ProvesNothingOfALostAttempt) {
+  Producer producer(*client_);
+  AppendSpec spec = SpecOf("b");
+  spec.expected_offset = Offset(1);
+  log_.FailNext(Fault::kArriveLate);
+  EXPECT_EQ(LetterOf(producer.AppendAndWait(spec)), 'U');
+  log_.AppendElsewhere("a");
+  log_.LetAllArrive();
+  EXPECT_THAT(log_.values(), ElementsAre("a", "b"));
+}
+
+TEST_F(ProducerTest, InitWithoutAWord_IsAskedAgain) {
+  node_.init_producer.Then([](auto...) {
+    return ToStatus({google::rpc::DEADLINE_EXCEEDED, "COMMIT_UNKNOWN"});
+  });
+  node_.init_producer.Then(
+      [](auto...) { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"); });
+  ProducerOptions options;
+  options.name = "controller";
+  Producer producer(*client_, options);
+  EXPECT_TRUE(producer.Init(kOrders).ok());
+  EXPECT_EQ(node_.init_producer.requests().size(), 3u);
 }
 
 TEST_F(ProducerTest, NamedSuccessor_FencesThePredecessorForGood) {

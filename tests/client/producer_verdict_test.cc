@@ -41,10 +41,8 @@ TEST(ProducerVerdictTest, EachFailure_HasItsVerdict) {
        no_word, Resync::kRaise, no_word, Resync::kEnd},
       {"mismatch", Refusal(v1::ERROR_REASON_OFFSET_MISMATCH), refused, Resync::kReuse, refused,
        Resync::kReuse},
-      {"mismatch after a lost attempt", Refusal(v1::ERROR_REASON_OFFSET_MISMATCH, true), refused,
-       Resync::kReuse, refused, Resync::kReuse},
-      {"too large", Refusal(v1::ERROR_REASON_RECORD_TOO_LARGE), refused, Resync::kReuse, refused,
-       Resync::kReuse},
+      {"mismatch after a lost attempt", Refusal(v1::ERROR_REASON_OFFSET_MISMATCH, true), no_word,
+       Resync::kRaise, no_word, Resync::kEnd},
       {"out of order", Refusal(v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE), resend, Resync::kRaise,
        refused, Resync::kReuse},
       {"out of order after a lost attempt", Refusal(v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE, true),
@@ -59,22 +57,45 @@ TEST(ProducerVerdictTest, EachFailure_HasItsVerdict) {
        Resync::kReinit, no_word, Resync::kEnd},
   };
   for (const Case& one : cases) {
-    const ProducerVerdict anonymous = JudgeFailure(one.error, /*named=*/false, 1);
+    const ProducerVerdict anonymous = JudgeFailure(one.error, FailedBatch{/*named=*/false});
     EXPECT_EQ(anonymous.fate, one.anonymous_fate) << one.name;
     EXPECT_EQ(anonymous.resync, one.anonymous_resync) << one.name;
-    const ProducerVerdict named = JudgeFailure(one.error, /*named=*/true, 1);
+    const ProducerVerdict named = JudgeFailure(one.error, FailedBatch{/*named=*/true});
     EXPECT_EQ(named.fate, one.named_fate) << one.name;
     EXPECT_EQ(named.resync, one.named_resync) << one.name;
   }
 }
 
+TEST(ProducerVerdictTest, CommittedRecordInTheWay_RefusesTheLostAttemptsToo) {
+  Error error = Refusal(v1::ERROR_REASON_OFFSET_MISMATCH, /*earlier_unproven=*/true);
+  FailedBatch batch;
+  batch.expected_offset = Offset(7);
+  error.metadata["log_end"] = "8";
+  EXPECT_EQ(JudgeFailure(error, batch).fate, BatchFate::kRefused);
+  // The log may reach it when the lost attempt arrives.
+  for (const char* end : {"7", "3", "", "x"}) {
+    error.metadata["log_end"] = end;
+    EXPECT_EQ(JudgeFailure(error, batch).fate, BatchFate::kUnknown) << end;
+  }
+}
+
+TEST(ProducerVerdictTest, SequenceThatTheLogHasPassed_IsNoRefusal) {
+  Error error = Refusal(v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE);
+  FailedBatch batch;
+  batch.base_sequence = 5;
+  error.metadata["expected_sequence"] = "5";
+  EXPECT_EQ(JudgeFailure(error, batch).fate, BatchFate::kResend);
+  error.metadata["expected_sequence"] = "6";
+  EXPECT_EQ(JudgeFailure(error, batch).fate, BatchFate::kUnknown);
+}
+
 TEST(ProducerVerdictTest, BadRecordAmongSeveralAppends_IsFoundByParting) {
   for (const v1::ErrorReason reason :
        {v1::ERROR_REASON_INVALID_REQUEST, v1::ERROR_REASON_RECORD_TOO_LARGE}) {
-    const ProducerVerdict several = JudgeFailure(Refusal(reason), false, 2);
+    const ProducerVerdict several = JudgeFailure(Refusal(reason), FailedBatch{false, 2});
     EXPECT_EQ(several.fate, BatchFate::kResend);
     EXPECT_TRUE(several.apart);
-    EXPECT_FALSE(JudgeFailure(Refusal(reason), false, 1).apart);
+    EXPECT_FALSE(JudgeFailure(Refusal(reason), FailedBatch{false, 1}).apart);
   }
 }
 

@@ -5,12 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "client/quorumctl/exit_code.h"
 #include "tests/client/fake_node.h"
+#include "tests/client/quorumctl_fixture.h"
 
 namespace quorum::client::quorumctl {
 namespace {
@@ -18,42 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kDirectory[] = "00000000-0000-0000-0000-000000000001";
-
-struct Output {
-  ExitCode code = ExitCode::kDone;
-  std::string out;
-  std::string err;
-};
-
-class QuorumctlTest : public ::testing::Test {
- protected:
-  // Runs the words against the node, with `in` as standard input.
-  Output Run(std::vector<std::string> words, const std::string& in = "") {
-    words.push_back("--bootstrap=" + node_.address());
-    std::istringstream input(in);
-    std::ostringstream out;
-    std::ostringstream err;
-    Streams streams{input, out, err};
-    const int code = RunQuorumctl(words, streams);
-    return {static_cast<ExitCode>(code), out.str(), err.str()};
-  }
-
-  // Sets the answer of a call.
-  template <typename Request, typename Answer, typename Message>
-  static void SetAnswer(Script<Request, Answer>& script, const Message& message) {
-    script.Always([message](grpc::ServerContext*, const Request&, Answer answer) {
-      *answer = message;
-      return grpc::Status::OK;
-    });
-  }
-
-  template <typename Request, typename Answer>
-  static void Fail(Script<Request, Answer>& script, const FakeError& error) {
-    script.Always([error](auto...) { return ToStatus(error); });
-  }
-
-  FakeNode node_;
-};
 
 v1::TopicDescription Orders() {
   v1::TopicDescription topic;
@@ -161,117 +126,6 @@ TEST_F(QuorumctlTest, TopicDescribe) {
             "orders:1   creating       -      -  1,2,3\n");
   EXPECT_THAT(Run({"topic", "describe", "orders", "-o", "json"}).out,
               HasSubstr("\"partition\":0,\"leaderId\":2,\"leaderEpoch\":\"4\""));
-}
-
-TEST_F(QuorumctlTest, Append_FromWordsIsOneBatch) {
-  node_.append.Always(CommitAt(17, 2, 4));
-  const Output one = Run({"append", "orders:0", "v1", "--key=k1"});
-  EXPECT_EQ(one.code, ExitCode::kDone);
-  EXPECT_EQ(one.out, "committed orders:0 offset 17 epoch 4\n");
-  EXPECT_EQ(one.err, "");
-  EXPECT_EQ(Run({"append", "orders:0", "v1", "v2", "v3"}).out,
-            "committed orders:0 offsets 17-19 epoch 4\n");
-  EXPECT_EQ(Run({"append", "orders:0", "v1", "-o", "json"}).out,
-            "{\"topic\":\"orders\",\"partition\":0,\"outcome\":\"committed\",\"baseOffset\":\"17\","
-            "\"recordCount\":1,\"leaderEpoch\":\"4\",\"leaderId\":2,\"duplicate\":false}\n");
-  const auto requests = node_.append.requests();
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0].records(0).key(), "k1");
-  EXPECT_FALSE(requests[1].records(0).has_key());
-  EXPECT_EQ(requests[1].records_size(), 3);
-}
-
-TEST_F(QuorumctlTest, Append_Tombstone) {
-  node_.append.Always(CommitAt(1));
-  EXPECT_EQ(Run({"append", "orders:0", "--key=k", "--tombstone"}).code, ExitCode::kDone);
-  const auto requests = node_.append.requests();
-  ASSERT_EQ(requests.size(), 1u);
-  ASSERT_EQ(requests[0].records_size(), 1);
-  EXPECT_FALSE(requests[0].records(0).has_value());
-}
-
-TEST_F(QuorumctlTest, Append_FromLines) {
-  node_.append.Then(CommitAt(0, 2, 4));
-  node_.append.Then(CommitAt(2, 2, 4));
-  const Output output = Run({"append", "orders:0", "--batch=2"}, "a\n\nc");
-  EXPECT_EQ(output.code, ExitCode::kDone);
-  EXPECT_EQ(output.out,
-            "committed orders:0 offsets 0-1 epoch 4\n"
-            "committed orders:0 offset 2 epoch 4\n");
-  EXPECT_EQ(output.err, "3 committed, 0 refused, 0 unknown\n");
-  const auto requests = node_.append.requests();
-  ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[0].records(0).value(), "a");
-  EXPECT_TRUE(requests[0].records(1).has_value()) << "an empty line is an empty value";
-  EXPECT_EQ(requests[1].records(0).value(), "c");
-}
-
-TEST_F(QuorumctlTest, Append_FromLinesStopsAtTheFirstUnknown) {
-  node_.append.Then(CommitAt(0, 2, 4));
-  node_.append.Then([](auto...) {
-    return ToStatus(
-        {google::rpc::DEADLINE_EXCEEDED, "COMMIT_UNKNOWN", "not known to be committed"});
-  });
-  node_.append.Always(CommitAt(2, 2, 4));
-  const Output output = Run({"append", "orders:0"}, "a\nb\nc\n");
-  EXPECT_EQ(output.code, ExitCode::kUnknown);
-  EXPECT_EQ(output.out, "committed orders:0 offset 0 epoch 4\n");
-  EXPECT_EQ(output.err,
-            "quorumctl: append to orders:0: outcome unknown, it was perhaps done\n"
-            "  why: COMMIT_UNKNOWN: not known to be committed\n"
-            "  do:  read it back before repeating it: quorumctl tail orders:0 --until-end\n"
-            "1 committed, 0 refused, 1 unknown\n");
-  EXPECT_EQ(node_.append.requests().size(), 2u);
-}
-
-TEST_F(QuorumctlTest, Append_NoInputIsDone) {
-  const Output output = Run({"append", "orders:0"});
-  EXPECT_EQ(output.code, ExitCode::kDone);
-  EXPECT_EQ(output.err, "0 committed, 0 refused, 0 unknown\n");
-}
-
-TEST_F(QuorumctlTest, Append_RefusedWithLeaderHint) {
-  Fail(
-      node_.append,
-      AsRefused({google::rpc::FAILED_PRECONDITION,
-                 "FENCED_LEADER_EPOCH",
-                 "epoch 3 is over",
-                 {{"leader_id", "2"}, {"leader_epoch", "4"}, {"leader_endpoint", "127.0.0.1:9"}}}));
-  const Output output = Run({"append", "orders:0", "v", "-o", "json"});
-  EXPECT_EQ(output.code, ExitCode::kRefused);
-  EXPECT_EQ(output.out,
-            "{\"topic\":\"orders\",\"partition\":0,\"outcome\":\"refused\","
-            "\"code\":\"FAILED_PRECONDITION\",\"reason\":\"FENCED_LEADER_EPOCH\","
-            "\"message\":\"epoch 3 is over\"}\n");
-  EXPECT_EQ(output.err,
-            "quorumctl: append to orders:0: refused, nothing was changed\n"
-            "  why: FENCED_LEADER_EPOCH: epoch 3 is over "
-            "(leader: node 2 at 127.0.0.1:9, epoch 4)\n"
-            "  do:  see what there is: quorumctl quorum describe orders:0\n");
-}
-
-TEST_F(QuorumctlTest, Append_NoSuchPartition) {
-  Fail(node_.append, AsRefused({google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION", "no"}));
-  EXPECT_EQ(Run({"append", "orders:9", "v"}).code, ExitCode::kNotFound);
-}
-
-TEST_F(QuorumctlTest, Append_NobodyThere) {
-  node_.Kill();
-  const Output output = Run({"append", "orders:0", "v", "--timeout=300ms"});
-  EXPECT_EQ(output.code, ExitCode::kUnreachable);
-  EXPECT_EQ(output.err,
-            "quorumctl: append to orders:0: no answer in time\n"
-            "  why: UNAVAILABLE: no node could be reached at " +
-                node_.address() +
-                "\n  do:  nothing was sent; check --bootstrap, and that the nodes run\n");
-}
-
-TEST_F(QuorumctlTest, Append_TriesUntilTheTimeout) {
-  Fail(node_.append, AsRefused({google::rpc::UNAVAILABLE, "LEADER_NOT_AVAILABLE", "no leader"}));
-  const Output output = Run({"append", "orders:0", "v", "--timeout=1s"});
-  EXPECT_EQ(output.code, ExitCode::kRefused) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("  why: LEADER_NOT_AVAILABLE: no leader (attempts: "));
-  EXPECT_GT(node_.append.requests().size(), 2u);
 }
 
 auto Serve(std::vector<v1::TailResponse> messages) {
@@ -499,6 +353,63 @@ TEST_F(QuorumctlTest, Elect) {
   *entry->mutable_error() = ToRpcStatus({google::rpc::NOT_FOUND, "VOTER_NOT_FOUND", "no voter"});
   SetAnswer(node_.elect_leader, answer);
   EXPECT_EQ(Run({"elect", "orders:0", "--to=9"}).code, ExitCode::kNotFound);
+}
+
+// Takes that many characters, and fails then.
+class FullPipe : public std::stringbuf {
+ public:
+  explicit FullPipe(size_t left) : left_(left) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    if (static_cast<size_t>(count) > left_) return 0;
+    left_ -= static_cast<size_t>(count);
+    return std::stringbuf::xsputn(text, count);
+  }
+
+ private:
+  size_t left_;
+};
+
+TEST_F(QuorumctlTest, StatusWatch_LooksAgainUntilItsReaderHasGone) {
+  v1::DescribeClusterResponse cluster;
+  cluster.set_cluster_id("c1");
+  SetAnswer(node_.describe_cluster, cluster);
+  v1::ListTopicsResponse topics;
+  *topics.add_topics() = Orders();
+  SetAnswer(node_.list_topics, topics);
+  SetAnswer(node_.describe_quorum, SomeQuorum());
+  std::istringstream input;
+  std::ostringstream err;
+  FullPipe pipe(2000);
+  std::ostream out(&pipe);
+  Streams streams{input, out, err};
+  RunQuorumctl({"status", "--watch=1ms", "--bootstrap=" + node_.address()}, streams);
+  EXPECT_GT(node_.describe_cluster.requests().size(), 3u);
+  EXPECT_THAT(pipe.str(), HasSubstr("cluster c1"));
+  EXPECT_EQ(err.str(), "");
+}
+
+TEST_F(QuorumctlTest, Status_FitsTheScreen) {
+  SetAnswer(node_.describe_cluster, v1::DescribeClusterResponse());
+  v1::ListTopicsResponse topics;
+  *topics.add_topics() = Orders();
+  SetAnswer(node_.list_topics, topics);
+  v1::DescribeQuorumResponse answer = SomeQuorum();
+  for (uint32_t index = 1; index < 50; ++index) {
+    *answer.mutable_topics(0)->add_partitions() = answer.topics(0).partitions(0);
+    answer.mutable_topics(0)->mutable_partitions(static_cast<int>(index))->set_partition(index);
+  }
+  SetAnswer(node_.describe_quorum, answer);
+  std::istringstream input;
+  std::ostringstream out;
+  std::ostringstream err;
+  Streams streams{input, out, err};
+  streams.out_rows = 24;
+  RunQuorumctl({"status", "--bootstrap=" + node_.address()}, streams);
+  const std::string text = out.str();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 24);
+  EXPECT_THAT(text, HasSubstr("and 32 more\n"));
 }
 
 TEST_F(QuorumctlTest, WrongCommandLine_SendsNothing) {

@@ -27,46 +27,47 @@ Error TransportError(google::rpc::Code code) {
 
 RetryPolicy PolicyOf(CallKind kind) { return RetryPolicy(kind, RetrySettings(), Prng(7)); }
 
-TEST(RetryPolicyTest, Append_IsRepeatedOnlyAfterAProofAndATransientReason) {
+std::set<v1::ErrorReason> RepeatedReasons(CallKind kind) {
   std::set<v1::ErrorReason> repeated;
   for (int value = v1::ErrorReason_MIN; value <= v1::ErrorReason_MAX; ++value) {
     const auto reason = static_cast<v1::ErrorReason>(value);
-    EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kAppend, ServerError(reason, false))) << reason;
-    if (RetryPolicy::MayRepeat(CallKind::kAppend, ServerError(reason))) repeated.insert(reason);
+    if (RetryPolicy::MayRepeat(kind, ServerError(reason))) repeated.insert(reason);
   }
-  const std::set<v1::ErrorReason> expected = {
-      v1::ERROR_REASON_NOT_LEADER, v1::ERROR_REASON_LEADER_NOT_AVAILABLE,
-      v1::ERROR_REASON_THROTTLED, v1::ERROR_REASON_SHUTTING_DOWN};
-  EXPECT_EQ(repeated, expected);
+  return repeated;
 }
 
-TEST(RetryPolicyTest, TransportErrors_AreRepeatedForReadsOnly) {
+TEST(RetryPolicyTest, EachKind_IsRepeatedForItsReasons) {
+  const std::set<v1::ErrorReason> transient = {
+      v1::ERROR_REASON_NOT_LEADER, v1::ERROR_REASON_LEADER_NOT_AVAILABLE,
+      v1::ERROR_REASON_THROTTLED, v1::ERROR_REASON_SHUTTING_DOWN};
+  EXPECT_EQ(RepeatedReasons(CallKind::kChange), transient);
+  std::set<v1::ErrorReason> read = transient;
+  read.insert(v1::ERROR_REASON_STORAGE_FAILED);
+  EXPECT_EQ(RepeatedReasons(CallKind::kRead), read);
+  std::set<v1::ErrorReason> idempotent = transient;
+  idempotent.insert({v1::ERROR_REASON_COMMIT_UNKNOWN, v1::ERROR_REASON_INTERNAL});
+  EXPECT_EQ(RepeatedReasons(CallKind::kIdempotent), idempotent);
+}
+
+TEST(RetryPolicyTest, LostConnections_AreRepeatedForAllButChanges) {
   for (int code = 1; code <= 16; ++code) {
-    const Error error = TransportError(static_cast<google::rpc::Code>(code));
-    EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kAppend, error)) << code;
-    EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kChange, error)) << code;
+    const auto gone = static_cast<google::rpc::Code>(code);
+    const bool lost = gone == google::rpc::UNAVAILABLE || gone == google::rpc::DEADLINE_EXCEEDED ||
+                      gone == google::rpc::CANCELLED;
+    EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kChange, TransportError(gone))) << code;
+    EXPECT_EQ(RetryPolicy::MayRepeat(CallKind::kRead, TransportError(gone)), lost) << code;
+    EXPECT_EQ(RetryPolicy::MayRepeat(CallKind::kIdempotent, TransportError(gone)), lost) << code;
   }
-  EXPECT_TRUE(RetryPolicy::MayRepeat(CallKind::kRead, TransportError(google::rpc::UNAVAILABLE)));
-  EXPECT_TRUE(
-      RetryPolicy::MayRepeat(CallKind::kRead, TransportError(google::rpc::DEADLINE_EXCEEDED)));
-  EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kRead, TransportError(google::rpc::INTERNAL)));
-  EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kRead, TransportError(google::rpc::UNIMPLEMENTED)));
 }
 
 TEST(RetryPolicyTest, NothingSent_IsRepeatedForAll) {
-  for (const CallKind kind : {CallKind::kRead, CallKind::kChange, CallKind::kAppend}) {
+  for (const CallKind kind : {CallKind::kRead, CallKind::kChange, CallKind::kIdempotent}) {
     EXPECT_TRUE(RetryPolicy::MayRepeat(kind, NotSentError("")));
   }
 }
 
-TEST(RetryPolicyTest, StorageFailed_SendsReadsElsewhere) {
-  const Error error = ServerError(v1::ERROR_REASON_STORAGE_FAILED);
-  EXPECT_TRUE(RetryPolicy::MayRepeat(CallKind::kRead, error));
-  EXPECT_FALSE(RetryPolicy::MayRepeat(CallKind::kAppend, error));
-}
-
 TEST(RetryPolicyTest, Backoff_DoublesUpToItsBoundWithJitter) {
-  RetryPolicy policy = PolicyOf(CallKind::kAppend);
+  RetryPolicy policy = PolicyOf(CallKind::kIdempotent);
   const Error error = ServerError(v1::ERROR_REASON_LEADER_NOT_AVAILABLE);
   for (const int step_ms : {20, 40, 80, 160, 320, 640, 1000, 1000, 1000}) {
     const auto delay = policy.AfterFailure(error, seconds(60));
@@ -86,7 +87,7 @@ TEST(RetryPolicyTest, TwoCalls_WaitForDifferentTimes) {
 }
 
 TEST(RetryPolicyTest, LeaderHint_IsFollowedAtOnceButNotForEver) {
-  RetryPolicy policy = PolicyOf(CallKind::kAppend);
+  RetryPolicy policy = PolicyOf(CallKind::kIdempotent);
   Error error = ServerError(v1::ERROR_REASON_NOT_LEADER);
   error.metadata["leader_id"] = "2";
   EXPECT_EQ(policy.AfterFailure(error, seconds(9)), Duration(0));
@@ -98,7 +99,7 @@ TEST(RetryPolicyTest, LeaderHint_IsFollowedAtOnceButNotForEver) {
 }
 
 TEST(RetryPolicyTest, ServersWait_IsKeptOrGivenUp) {
-  RetryPolicy policy = PolicyOf(CallKind::kAppend);
+  RetryPolicy policy = PolicyOf(CallKind::kIdempotent);
   Error error = ServerError(v1::ERROR_REASON_THROTTLED);
   error.retry_delay = seconds(3);
   EXPECT_EQ(policy.AfterFailure(error, seconds(4)), seconds(3));
@@ -113,10 +114,10 @@ TEST(RetryPolicyTest, LittleTimeLeft_ShortensTheWaitAndEndsIt) {
   EXPECT_FALSE(policy.AfterFailure(NotSentError(""), -seconds(1)).has_value());
 }
 
-TEST(RetryPolicyTest, LittleTimeLeft_SendsNoAppend) {
+TEST(RetryPolicyTest, LittleTimeLeft_SendsNoWrite) {
   const Error error = ServerError(v1::ERROR_REASON_LEADER_NOT_AVAILABLE);
   const Duration time_min = RetrySettings().write_time_min;
-  for (const CallKind kind : {CallKind::kChange, CallKind::kAppend}) {
+  for (const CallKind kind : {CallKind::kChange, CallKind::kIdempotent}) {
     RetryPolicy policy = PolicyOf(kind);
     EXPECT_TRUE(policy.AfterFailure(error, time_min + milliseconds(1)).has_value());
     EXPECT_FALSE(policy.AfterFailure(error, time_min).has_value());
