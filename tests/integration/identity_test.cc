@@ -95,12 +95,12 @@ TEST_F(IdentityTest, OlderProcessOfACopiedDirectoryIsFenced) {
   ASSERT_TRUE(cluster_.Start());
   Node copy(settings);
   copy.Start();
-  EXPECT_EQ(copy.AwaitExit(), 3);
+  ASSERT_EQ(copy.AwaitExit(), 3);
   EXPECT_THAT(ReadFile(copy.log_path()), HasSubstr("FATAL reason=FENCED"));
   EXPECT_TRUE(original.running());
   // Its second start has an incarnation that the original does not have.
   copy.Start();
-  EXPECT_EQ(original.AwaitExit(), 3);
+  ASSERT_EQ(original.AwaitExit(), 3);
   EXPECT_THAT(ReadFile(original.log_path()), HasSubstr("FATAL reason=FENCED"));
   EXPECT_TRUE(copy.running());
   const Stubs stubs(copy.address());
