@@ -21,8 +21,14 @@
 namespace quorum::controller {
 namespace {
 
+// Plants M38: the first voters by node id, on whatever directory they are now.
+bool IsSame(const ReplicaKey& self, const ReplicaKey& key) {
+  return Planted(Plant::kM38) ? self.id == key.id : self == key;
+}
+
 std::optional<size_t> PlaceOf(const ReplicaKey& self, const PartitionPlan& plan) {
-  const auto found = std::find(plan.assignment.begin(), plan.assignment.end(), self);
+  const auto found = std::find_if(plan.assignment.begin(), plan.assignment.end(),
+                                  [&](const ReplicaKey& key) { return IsSame(self, key); });
   if (found == plan.assignment.end()) return std::nullopt;
   return static_cast<size_t>(found - plan.assignment.begin());
 }
@@ -35,9 +41,15 @@ std::vector<ReplicaKey> Others(const ReplicaKey& self, const PartitionPlan& plan
   return others;
 }
 
-VoterSet InitialVoters(const PartitionPlan& plan) {
+VoterSet InitialVoters(const ControllerState& state, const PartitionPlan& plan) {
   std::vector<Voter> voters;
-  for (const ReplicaKey& key : plan.assignment) voters.push_back(Voter{key, ""});
+  for (ReplicaKey key : plan.assignment) {
+    if (Planted(Plant::kM38) && state.catalog.FindBroker(key.id) != nullptr) {
+      key = state.catalog.FindBroker(key.id)->key;
+    }
+    if (IsSame(state.config.self, key)) key = state.config.self;
+    voters.push_back(Voter{key, ""});
+  }
   return VoterSet(std::move(voters));
 }
 
@@ -59,7 +71,7 @@ void Give(ControllerState& state, const PartitionPlan& plan, size_t place) {
   const auto tombstone = state.tombstones.find(plan.id);
   if (tombstone != state.tombstones.end()) call.election = tombstone->second;
   if (IsFirstBirth(state, plan)) {
-    call.initial_voters = InitialVoters(plan);
+    call.initial_voters = InitialVoters(state, plan);
     call.position = place;
   }
   Mailbox<Task>* mailbox = &state.mailbox;

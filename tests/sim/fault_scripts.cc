@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/sim/faults.h"
 
 namespace quorum::sim {
@@ -25,7 +26,7 @@ Faults::Links Faults::AllLinksOf(NodeId node) const {
 void Faults::StopFor(SimNode& node, Duration length) {
   if (node.up()) {
     node.Crash(true);
-    workload_.OnStopped(node.id());
+    OnStopped(node);
   }
   After(length, [&node] {
     if (!node.up()) node.Start();
@@ -33,21 +34,38 @@ void Faults::StopFor(SimNode& node, Duration length) {
 }
 
 void Faults::EmptyVoters() {
-  for (const auto& [partition, assignment] : world_.catalog.assignments()) {
-    if (EmptyVoters(partition, assignment)) return;
+  for (const auto& [partition, fact] : world_.catalog.partitions()) {
+    if (EmptyVoters(partition, fact)) return;
   }
 }
 
-bool Faults::EmptyVoters(PartitionId partition, const Assignment& assignment) {
-  if (!assignment.created) return false;
+// The catalog goes on without them.
+bool Faults::CatalogSurvives(const std::vector<SimNode*>& stopped,
+                             const std::vector<SimNode*>& wiped) {
+  const PartitionFact& catalog = world_.catalog.partitions().at(kMetadataPartition);
+  size_t left = 0;
+  for (const ReplicaKey& voter : catalog.voters) {
+    SimNode* node = &NodeOf(voter);
+    const auto is_among = [node](const std::vector<SimNode*>& nodes) {
+      return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    };
+    const bool there = node->up() && node->key() == voter;
+    if (there && !is_among(stopped) && !is_among(wiped)) ++left;
+  }
+  return left > catalog.voters.size() / 2;
+}
+
+bool Faults::EmptyVoters(PartitionId partition, const PartitionFact& fact) {
+  if (!fact.created || partition == kMetadataPartition) return false;
   std::vector<SimNode*> late;
   std::vector<SimNode*> wiped;
   std::vector<SimNode*> others;
   const size_t destroyed = destroyed_.count(partition) > 0 ? destroyed_[partition].size() : 0;
-  for (const ReplicaKey& voter : assignment.voters) {
+  for (const ReplicaKey& voter : fact.voters) {
     SimNode& node = NodeOf(voter);
-    const bool may_wipe = destroyed + wiped.size() < (assignment.voters.size() - 1) / 2;
-    if (!node.HasLearnt(partition)) {
+    const bool may_wipe = destroyed + wiped.size() < (fact.voters.size() - 1) / 2;
+    if (node.key() == voter && node.controller_stalled() &&
+        !world_.catalog.WasBorn(partition, voter)) {
       late.push_back(&node);
     } else if (node.key() == voter && may_wipe && MayDestroyAll(node)) {
       wiped.push_back(&node);
@@ -55,26 +73,40 @@ bool Faults::EmptyVoters(PartitionId partition, const Assignment& assignment) {
       others.push_back(&node);
     }
   }
-  if (late.empty() || late.size() + wiped.size() <= assignment.voters.size() / 2) return false;
+  if (late.empty() || late.size() + wiped.size() <= fact.voters.size() / 2) return false;
+  if (!CatalogSurvives(others, wiped)) return false;
   const Duration election = world_.options.raft.election_timeout;
-  for (SimNode* node : others) StopFor(*node, 8 * election);
+  world_.tracer.Note(NodeId(0),
+                     absl::StrCat("blank replicas of ", ToText(partition), " are to be alone"));
+  for (SimNode* node : others) StopFor(*node, 24 * election);
+  for (SimNode* node : late) node->StallController(24 * election);
   for (SimNode* node : wiped) {
     // Another partition may not bear that both of them go.
     if (!MayDestroyAll(*node)) continue;
     StopFor(*node, Duration::zero());
+    world_.statistics.Add(Counter::kWipes);
     MarkDestroyed(*node);
     node->Wipe();
   }
-  for (SimNode* node : late) {
-    After(election / 2, [node, id = partition] { node->Learn(id); });
-  }
+  WakeAfter(late, wiped, 20);
   return true;
 }
 
+void Faults::WakeAfter(const std::vector<SimNode*>& late, const std::vector<SimNode*>& wiped,
+                       int tries) {
+  const bool joined = std::all_of(wiped.begin(), wiped.end(), [](SimNode* node) {
+    return node->up() && node->controller()->registered();
+  });
+  if (joined || tries == 0) {
+    for (SimNode* node : late) node->WakeController();
+    return;
+  }
+  After(world_.options.raft.election_timeout / 2,
+        [this, late, wiped, tries] { WakeAfter(late, wiped, tries - 1); });
+}
+
 void Faults::ForgetfulDisks() {
-  auto chosen = world_.catalog.assignments().begin();
-  std::advance(chosen, static_cast<int64_t>(prng_.Below(world_.catalog.assignments().size())));
-  const std::vector<ReplicaKey>& voters = chosen->second.voters;
+  const std::vector<ReplicaKey> voters = world_.catalog.partitions().at(RandomPartition()).voters;
   if (voters.size() < 3) return;
   const Duration election = world_.options.raft.election_timeout;
   // The first falls behind; a majority together with it forgets; the last knows what is committed.
@@ -88,7 +120,7 @@ void Faults::ForgetfulDisks() {
       if (i > voters.size() / 2) {
         const Links apart = AllLinksOf(node.id());
         for (const auto& [from, to] : apart) world_.network.Cut(from, to);
-        After(10 * election, [this, apart] {
+        After(20 * election, [this, apart] {
           for (const auto& [from, to] : apart) world_.network.Mend(from, to);
         });
         continue;

@@ -9,8 +9,8 @@
 namespace quorum::sim {
 
 Faults::Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload,
-               Prng prng)
-    : world_(*world), nodes_(*nodes), workload_(*workload), prng_(prng) {}
+               Topics* topics, Prng prng)
+    : world_(*world), nodes_(*nodes), workload_(*workload), topics_(*topics), prng_(prng) {}
 
 void Faults::Start() {
   for (size_t kind = 0; kind < kFaultKinds; ++kind) Schedule(static_cast<FaultKind>(kind));
@@ -74,6 +74,8 @@ void Faults::Inject(FaultKind kind) {
       return Wipe(node);
     case FaultKind::kBury:
       return MoveObserver();
+    case FaultKind::kStallController:
+      return node.StallController(DrawLength());
     case FaultKind::kEmptyVoters:
       return EmptyVoters();
     case FaultKind::kForgetfulDisks:
@@ -111,8 +113,13 @@ void Faults::RestartLater(SimNode& node) {
   After(at_once ? Duration::zero() : DrawLength(), start);
 }
 
-void Faults::AfterCrash(SimNode& node) {
+void Faults::OnStopped(const SimNode& node) {
   workload_.OnStopped(node.id());
+  topics_.OnStopped(node.id());
+}
+
+void Faults::AfterCrash(SimNode& node) {
+  OnStopped(node);
   RestartLater(node);
 }
 
@@ -215,20 +222,25 @@ void Faults::ChangeClock(SimNode& node) {
   After(DrawLength(), [&node] { node.SetClockRate(1'000'000); });
 }
 
+PartitionId Faults::RandomPartition() {
+  const auto& partitions = world_.catalog.partitions();
+  auto chosen = partitions.begin();
+  std::advance(chosen, static_cast<int64_t>(prng_.Below(partitions.size())));
+  return chosen->first;
+}
+
 void Faults::Resign() {
-  const auto& assignments = world_.catalog.assignments();
-  auto chosen = assignments.begin();
-  std::advance(chosen, static_cast<int64_t>(prng_.Below(assignments.size())));
+  const PartitionId partition = RandomPartition();
   std::optional<ReplicaKey> preferred;
   if (prng_.Chance(500'000)) preferred = RandomNode().key();
   for (const auto& node : nodes_) {
     shard::ResignCall call;
-    call.partition = chosen->first;
+    call.partition = partition;
     call.preferred = preferred;
     call.done = [this](raft::RaftError error, const shard::LeaderHint&) {
       if (error == raft::RaftError::kNone) world_.statistics.Add(Counter::kResignations);
     };
-    (void)node->Post(chosen->first, std::move(call));
+    (void)node->Post(partition, std::move(call));
   }
 }
 
@@ -237,40 +249,60 @@ void Faults::ShutDown(SimNode& node) {
   node.ShutDown(2 * world_.options.raft.fetch_timeout, [this, &node] { AfterCrash(node); });
 }
 
+void Faults::OnPartition(PartitionId partition, const PartitionFact& fact) {
+  for (const ReplicaKey& key : fact.voters) {
+    if (lost_.count(key) > 0) destroyed_[partition].insert(key);
+  }
+  if (healed_ || !prng_.Chance(world_.options.late_birth_ppm)) return;
+  SimNode& late = NodeOf(fact.voters[prng_.Below(fact.voters.size())]);
+  if (!late.up() || late.controller()->leads()) return;
+  late.StallController(prng_.Between(Duration::zero(), world_.options.safety_length / 2));
+}
+
+bool Faults::IsLost(TopicId topic) const {
+  for (const auto& [partition, destroyed] : destroyed_) {
+    const auto fact = world_.catalog.partitions().find(partition);
+    if (partition.topic != topic || fact == world_.catalog.partitions().end()) continue;
+    if (destroyed.size() > (fact->second.voters.size() - 1) / 2) return true;
+  }
+  return false;
+}
+
 bool Faults::MayDestroy(PartitionId partition, const ReplicaKey& key) const {
-  const Assignment& assignment = world_.catalog.assignments().at(partition);
-  if (!assignment.NamesVoter(key)) return true;
+  const PartitionFact& fact = world_.catalog.partitions().at(partition);
+  if (!fact.NamesVoter(key)) return true;
   const auto found = destroyed_.find(partition);
   const size_t before = found == destroyed_.end() ? 0 : found->second.size();
   const bool again = before > 0 && found->second.count(key) > 0;
-  return again || before + 1 <= (assignment.voters.size() - 1) / 2;
+  return again || before + 1 <= (fact.voters.size() - 1) / 2;
 }
 
 void Faults::Damage(SimNode& node) {
-  const PartitionId partition =
-      std::next(world_.catalog.assignments().begin(),
-                static_cast<int64_t>(prng_.Below(world_.catalog.assignments().size())))
-          ->first;
-  if (!MayDestroy(partition, node.key())) return;
+  const PartitionId partition = RandomPartition();
+  // Who cannot read the catalog any more is lost for all that will be placed on it.
+  const bool catalog = partition == kMetadataPartition;
+  if (catalog ? !MayDestroyAll(node) : !MayDestroy(partition, node.key())) return;
   if (!node.disk().FlipBitOfLog(partition, &prng_)) return;
   world_.tracer.Note(node.id(), absl::StrCat(ToText(partition), " a bit of its log flips"));
   world_.oracle.OnDamaged(node.key(), partition);
-  if (world_.catalog.assignments().at(partition).NamesVoter(node.key())) {
+  if (catalog) {
+    MarkDestroyed(node);
+  } else if (world_.catalog.partitions().at(partition).NamesVoter(node.key())) {
     destroyed_[partition].insert(node.key());
   }
 }
 
 bool Faults::MayDestroyAll(const SimNode& node) const {
-  for (const auto& [partition, assignment] : world_.catalog.assignments()) {
+  for (const auto& [partition, fact] : world_.catalog.partitions()) {
     if (!MayDestroy(partition, node.key())) return false;
   }
   return true;
 }
 
 void Faults::MarkDestroyed(const SimNode& node) {
-  world_.statistics.Add(Counter::kWipes);
-  for (const auto& [partition, assignment] : world_.catalog.assignments()) {
-    if (assignment.NamesVoter(node.key())) destroyed_[partition].insert(node.key());
+  lost_.insert(node.key());
+  for (const auto& [partition, fact] : world_.catalog.partitions()) {
+    if (fact.NamesVoter(node.key())) destroyed_[partition].insert(node.key());
   }
 }
 
@@ -280,22 +312,20 @@ void Faults::Wipe(SimNode& node) {
     node.Crash(true);
     AfterCrash(node);
   }
+  world_.statistics.Add(Counter::kWipes);
   MarkDestroyed(node);
   node.Wipe();
 }
 
 // An observer is taken away from a partition, or given to it.
 void Faults::MoveObserver() {
-  auto& assignments = world_.catalog.assignments();
-  auto chosen = assignments.begin();
-  std::advance(chosen, static_cast<int64_t>(prng_.Below(assignments.size())));
+  const PartitionId partition = RandomPartition();
+  const PartitionFact& fact = world_.catalog.partitions().at(partition);
   SimNode& node = RandomNode();
-  Assignment& assignment = chosen->second;
-  if (assignment.observers.erase(node.id()) == 0) {
-    if (assignment.NamesNode(node.id())) return;
-    assignment.observers.insert(node.id());
-  }
-  node.Learn(chosen->first);
+  if (partition == kMetadataPartition || fact.NamesVoter(node.key()) || !node.up()) return;
+  world_.statistics.Add(Counter::kObserversMoved);
+  if (node.Find(partition) != nullptr) return node.CloseObserver(partition);
+  node.OpenObserver(partition, fact.voters);
 }
 
 }  // namespace quorum::sim

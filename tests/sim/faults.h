@@ -1,7 +1,8 @@
 // Faults: draws what goes wrong, and when. Each kind that the seed switched on happens again and
 // again, with a mean time between two; how long it lasts is drawn each time. Damage for good (a
 // wiped disk, a flipped bit) is kept below what a partition can survive: fewer than half of its
-// voters, ever.
+// voters, ever. Where chance places a new partition on disks that are lost already, it is lost, and
+// its topic has to be deleted.
 //
 // Thread: the simulator's only one.
 
@@ -18,6 +19,7 @@
 #include "service/base/ids.h"
 #include "service/base/prng.h"
 #include "tests/sim/sim_node.h"
+#include "tests/sim/topics.h"
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
@@ -25,13 +27,18 @@ namespace quorum::sim {
 
 class Faults {
  public:
-  Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload, Prng prng);
+  Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload,
+         Topics* topics, Prng prng);
 
   void Start();
   // No new fault from now on, and all that can be healed is: every node runs, every link works.
   void Heal();
   // After the heal: one node is cut off from the others for `length`, one time in two.
   void DisturbOnce(Duration length);
+  // A partition was created: some of its first voters may be late, or lost already.
+  void OnPartition(PartitionId partition, const PartitionFact& fact);
+  // Too many of the voters of one of its partitions are lost for ever.
+  bool IsLost(TopicId topic) const;
 
  private:
   using Links = std::vector<std::pair<NodeId, NodeId>>;
@@ -61,6 +68,8 @@ class Faults {
   bool MayDestroy(PartitionId partition, const ReplicaKey& key) const;
   bool MayDestroyAll(const SimNode& node) const;
   void MarkDestroyed(const SimNode& node);
+  PartitionId RandomPartition();
+  void OnStopped(const SimNode& node);
 
   // --- fault_scripts.cc: faults that chance would hardly ever put together ---
 
@@ -68,7 +77,10 @@ class Faults {
   void StopFor(SimNode& node, Duration length);
   // The blank replicas of a partition are alone: those that open late, and those that were wiped.
   void EmptyVoters();
-  bool EmptyVoters(PartitionId partition, const Assignment& assignment);
+  bool EmptyVoters(PartitionId partition, const PartitionFact& fact);
+  bool CatalogSurvives(const std::vector<SimNode*>& stopped, const std::vector<SimNode*>& wiped);
+  // Lets the late ones go on once the wiped ones are part of the cluster again.
+  void WakeAfter(const std::vector<SimNode*>& late, const std::vector<SimNode*>& wiped, int tries);
   // A voter that is behind is elected by disks that have forgotten everything.
   void ForgetfulDisks();
   Links AllLinksOf(NodeId node) const;
@@ -76,9 +88,12 @@ class Faults {
   World& world_;
   std::vector<std::unique_ptr<SimNode>>& nodes_;
   Workload& workload_;
+  Topics& topics_;
   Prng prng_;
   bool healed_ = false;
   std::map<PartitionId, std::set<ReplicaKey>> destroyed_;
+  // Directories that are wiped, or whose catalog cannot be read any more.
+  std::set<ReplicaKey> lost_;
 };
 
 }  // namespace quorum::sim

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "storage/layout/key_codec.h"
 #include "tests/sim/sim_cluster.h"
 
 namespace quorum::sim {
@@ -24,22 +25,27 @@ void SimCluster::RunUntil(Duration limit, const char* what,
   }
 }
 
-// A replica that is damaged for good, or was until its disk was wiped, owes nothing.
+// A replica that is damaged for good owes nothing; nor does who cannot read the catalog any more.
 bool SimCluster::IsExempt(PartitionId partition, const SimNode& node) const {
-  const auto view = oracle_.partitions().find(partition);
-  if (view == oracle_.partitions().end()) return true;
-  const auto found = view->second.replicas.find(node.key());
-  return found != view->second.replicas.end() && found->second.damaged;
+  const auto is_damaged = [&](PartitionId id) {
+    const auto view = oracle_.partitions().find(id);
+    if (view == oracle_.partitions().end()) return true;
+    const auto found = view->second.replicas.find(node.key());
+    return found != view->second.replicas.end() && found->second.damaged;
+  };
+  return is_damaged(partition) || is_damaged(kMetadataPartition);
 }
 
 void SimCluster::NoteTargets() {
-  for (const auto& [partition, assignment] : catalog_.assignments()) {
+  targets_.clear();
+  for (const auto& [partition, fact] : catalog_.partitions()) {
+    if (partition == kMetadataPartition || faults_->IsLost(partition.topic)) continue;
     Offset target(0);
     for (const auto& node : nodes_) {
       const raft::Replica* replica = node->Find(partition);
       if (replica != nullptr) target = std::max(target, replica->log().end());
     }
-    targets_[partition] = target;
+    targets_[partition] = target + 1;
   }
 }
 
@@ -55,6 +61,8 @@ const raft::Replica* SimCluster::LeaderOf(PartitionId partition) const {
 
 std::string SimCluster::WhatLeadersMiss() const {
   for (const auto& [partition, target] : targets_) {
+    // It may be deleted meanwhile.
+    if (catalog_.partitions().count(partition) == 0) continue;
     const raft::Replica* leader = LeaderOf(partition);
     if (leader == nullptr) return absl::StrCat(ToText(partition), " has no leader");
     if (leader->committed() >= target) continue;
@@ -64,22 +72,76 @@ std::string SimCluster::WhatLeadersMiss() const {
   return "";
 }
 
+std::string SimCluster::WhatReplicasMiss(PartitionId partition, const PartitionFact& fact) const {
+  if (!fact.created) return absl::StrCat(ToText(partition), " is still being created");
+  const raft::Replica* leader = LeaderOf(partition);
+  if (leader == nullptr) return absl::StrCat(ToText(partition), " has no leader");
+  const Offset end = leader->log().end();
+  for (const auto& node : nodes_) {
+    if (IsExempt(partition, *node)) continue;
+    const raft::Replica* replica = node->Find(partition);
+    const bool needed = partition == kMetadataPartition || fact.NamesVoter(node->key());
+    if (replica == nullptr && !needed) continue;
+    const Offset shown = replica == nullptr ? Offset(-1) : replica->exposed();
+    if (shown == end) continue;
+    return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ", shown.value(),
+                        " of ", end.value());
+  }
+  return "";
+}
+
 std::string SimCluster::WhatMembersMiss() const {
-  for (const auto& [partition, assignment] : catalog_.assignments()) {
-    const raft::Replica* leader = LeaderOf(partition);
-    if (leader == nullptr) return absl::StrCat(ToText(partition), " has no leader");
-    const Offset end = leader->log().end();
-    for (const auto& node : nodes_) {
-      if (!assignment.NamesNode(node->id()) || IsExempt(partition, *node)) continue;
-      const raft::Replica* replica = node->Find(partition);
-      const Offset shown = replica == nullptr ? Offset(-1) : replica->exposed();
-      if (shown == end) continue;
-      return absl::StrCat(ToText(partition), " node ", node->id().value(), " shows ", shown.value(),
-                          " of ", end.value());
-    }
+  std::string missing = WhatCatalogMisses();
+  if (!missing.empty()) return missing;
+  for (const auto& [partition, fact] : catalog_.partitions()) {
+    missing = WhatReplicasMiss(partition, fact);
+    if (!missing.empty()) return missing;
   }
   if (workload_->pending() == 0) return "";
   return absl::StrCat(workload_->pending(), " calls of clients are not answered");
+}
+
+std::string SimCluster::WhatCatalogMisses() const {
+  std::string missing = topics_->WhatIsMissing();
+  if (!missing.empty()) return missing;
+  for (const auto& node : nodes_) {
+    if (IsExempt(kMetadataPartition, *node)) continue;
+    missing = WhatNodeMisses(*node);
+    if (missing.empty()) missing = WhatIsLeft(*node);
+    if (!missing.empty()) return absl::StrCat("node ", node->id().value(), " ", missing);
+  }
+  return "";
+}
+
+std::string SimCluster::WhatNodeMisses(SimNode& node) const {
+  const controller::NodeController& own = *node.controller();
+  if (!own.caught_up() || own.catalog().position() != catalog_.position()) {
+    return absl::StrCat("has read the catalog up to ", own.catalog().position().value(), " of ",
+                        catalog_.position().value());
+  }
+  if (!own.registered()) return "is not registered";
+  if (!own.leads()) return "";
+  for (const controller::NodeView& other : own.view().Nodes()) {
+    const SimNode& seen = *nodes_[static_cast<size_t>(other.key.id.value() - 1)];
+    if (other.live == true || IsExempt(kMetadataPartition, seen)) continue;
+    return absl::StrCat("is the controller, and counts node ", other.key.id.value(), " as dead");
+  }
+  return "";
+}
+
+std::string SimCluster::WhatIsLeft(const SimNode& node) const {
+  for (const PartitionId& partition : node.Partitions()) {
+    if (catalog_.deleted().count(partition) == 0) continue;
+    return absl::StrCat("still holds the deleted ", ToText(partition));
+  }
+  for (const auto& [key, value] : node.disk().image().family(storage::ColumnFamily::kLog)) {
+    for (const auto& [partition, fact] : catalog_.deleted()) {
+      const std::string prefix = storage::PartitionKey(partition);
+      if (key.compare(0, prefix.size(), prefix) != 0) continue;
+      return absl::StrCat("still has records of the deleted ", ToText(partition), " on its disk");
+    }
+  }
+  return "";
 }
 
 // The log that was longest at the heal may be cut, so that only new records move the watermark past
@@ -116,10 +178,9 @@ Duration SimCluster::TransferTime() const {
 
 void SimCluster::CheckLiveness() {
   tracer_.Note(NodeId(0), "everything is healed");
+  healed_ = true;
   faults_->Heal();
-  for (const auto& [partition, assignment] : catalog_.assignments()) {
-    for (const auto& node : nodes_) node->Learn(partition);
-  }
+  topics_->Settle([this](TopicId topic) { return faults_->IsLost(topic); });
   const Duration limit = 30 * options_.raft.fetch_timeout;
   NoteTargets();
   probing_ = true;
@@ -129,8 +190,8 @@ void SimCluster::CheckLiveness() {
   workload_->Stop();
   RunFor(options_.raft.election_timeout);
   NoteTargets();
-  RunUntil(limit + TransferTime() + options_.workload.deadline_max, "not up to date",
-           [this] { return WhatMembersMiss(); });
+  RunUntil(limit + TransferTime() + options_.workload.deadline_max + options_.topics.deadline_max,
+           "not up to date", [this] { return WhatMembersMiss(); });
   if (!failure_.failed()) CheckIdle();
 }
 
@@ -143,8 +204,8 @@ void SimCluster::CheckIdle() {
   RunFor(3 * fetch);
   RunUntil(20 * fetch, "not up to date after a disturbance", [this] { return WhatMembersMiss(); });
   RunFor(3 * fetch);
-  std::vector<uint64_t> before;
-  for (const auto& node : nodes_) before.push_back(node->rounds());
+  std::vector<std::pair<uint64_t, uint64_t>> before;
+  for (const auto& node : nodes_) before.emplace_back(node->rounds(), node->controller_rounds());
   const auto campaigns = [this] {
     return world_.statistics.Get(Counter::kElections) +
            world_.statistics.Get(Counter::kVotesRefused);
@@ -156,25 +217,37 @@ void SimCluster::CheckIdle() {
   if (campaigns() > campaigns_before) {
     failure_.Report("stability", "somebody campaigned while everything was well");
   }
-  const auto peers = static_cast<int64_t>(nodes_.size());
-  const auto partitions = static_cast<int64_t>(catalog_.assignments().size());
-  const int64_t polls = length / options_.raft.fetch_max_wait + 1;
-  const int64_t rounds_max =
-      10 + 5 * polls * static_cast<int64_t>(options_.lanes) * peers + 12 * partitions;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    const auto rounds = static_cast<int64_t>(nodes_[i]->rounds() - before[i]);
-    if (rounds > rounds_max) {
-      failure_.Report("busy loop", "node ", i + 1, " ran ", rounds, " rounds while idle; at most ",
-                      rounds_max, " are needed");
-    }
-    const bool exempt =
-        std::any_of(catalog_.assignments().begin(), catalog_.assignments().end(),
-                    [&](const auto& entry) { return IsExempt(entry.first, *nodes_[i]); });
-    if (!exempt && nodes_[i]->unsynced_bytes() > 0) {
-      failure_.Report("bounds", "node ", i + 1, " has unsynced bytes while idle");
-    }
-    nodes_[i]->CheckAll(static_cast<size_t>(partitions * peers) + 1);
+    CheckBusy(i, static_cast<int64_t>(nodes_[i]->rounds() - before[i].first),
+              static_cast<int64_t>(nodes_[i]->controller_rounds() - before[i].second), length);
   }
+}
+
+void SimCluster::CheckBusy(size_t index, int64_t rounds, int64_t controller_rounds,
+                           Duration length) {
+  SimNode& node = *nodes_[index];
+  const auto peers = static_cast<int64_t>(nodes_.size());
+  const auto partitions = static_cast<int64_t>(catalog_.partitions().size());
+  const int64_t polls = length / options_.raft.fetch_max_wait + 1;
+  // A controller looks for what is left undone, and asks who is alive.
+  const int64_t looks = 10 * (length / options_.raft.fetch_timeout + 1) +
+                        2 * (length / options_.raft.request_timeout + 1);
+  const int64_t rounds_max =
+      10 + 5 * polls * static_cast<int64_t>(options_.lanes) * peers + 12 * partitions + 2 * looks;
+  if (rounds > rounds_max) {
+    failure_.Report("busy loop", "node ", index + 1, " ran ", rounds,
+                    " rounds while idle; at most ", rounds_max, " are needed");
+  }
+  if (controller_rounds > 10 + 4 * looks) {
+    failure_.Report("busy loop", "the controller of node ", index + 1, " ran ", controller_rounds,
+                    " rounds while idle; at most ", 10 + 4 * looks, " are needed");
+  }
+  const bool exempt = std::any_of(catalog_.partitions().begin(), catalog_.partitions().end(),
+                                  [&](const auto& entry) { return IsExempt(entry.first, node); });
+  if (!exempt && node.unsynced_bytes() > 0) {
+    failure_.Report("bounds", "node ", index + 1, " has unsynced bytes while idle");
+  }
+  node.CheckAll(static_cast<size_t>(partitions * (peers + 2)) + 8);
 }
 
 }  // namespace quorum::sim

@@ -67,6 +67,8 @@ void Oracle::OnPartition(PartitionId partition, const VoterSet& voters) {
   partitions_[partition].voters = voters;
 }
 
+void Oracle::OnFounded(const ReplicaKey& key) { partitions_[kMetadataPartition].replicas[key]; }
+
 void Oracle::Reload(const ReplicaKey& key, const storage::MemoryImage& image) {
   for (auto& [id, view] : partitions_) {
     const auto found = view.replicas.find(key);
@@ -169,6 +171,7 @@ void Oracle::Apply(const ProcessId& process, const storage::Write& write) {
                    view.agreed = 0;
                    view.committed = Offset(0);
                    view.exposed = Offset(0);
+                   view.held_until = view.durable;
                  },
                  [](const auto&) {},
              },

@@ -50,6 +50,8 @@ class Oracle {
   // --- what the world does ---
 
   void OnPartition(PartitionId partition, const VoterSet& voters);
+  // The directory holds `__metadata` from its formatting on.
+  void OnFounded(const ReplicaKey& key);
   // The process ended; `image` is what its disk holds.
   void OnStopped(const ReplicaKey& key, const storage::MemoryImage& image);
   // A new process runs on what `image` holds. `synced` is false when recovery has left a tail of

@@ -180,6 +180,8 @@ void ClientOracle::CheckOutcome(uint64_t id, const Attempt& attempt) {
 
 void ClientOracle::Finish() {
   for (const auto& [partition, view] : oracle_.partitions()) {
+    // The records of the catalog are the controller's own.
+    if (partition == kMetadataPartition) continue;
     for (size_t i = 0; i < view.committed.size(); ++i) Account(partition, view.committed[i]);
   }
   for (const auto& [id, attempt] : attempts_) CheckOutcome(id, attempt);

@@ -107,8 +107,12 @@ void Oracle::CheckMajority(PartitionId partition, const raft::Replica& replica,
     const auto& replicas = partitions_[partition].replicas;
     const auto found = replicas.find(voter.key);
     if (found == replicas.end()) continue;
-    const RecordBatch* held = found->second.durable.EndingAt(last.next_offset());
-    if (held != nullptr && IsSame(*held, last)) ++holders;
+    for (const ReplicaLog* log : {&found->second.durable, &found->second.held_until}) {
+      const RecordBatch* held = log->EndingAt(last.next_offset());
+      if (held == nullptr || !IsSame(*held, last)) continue;
+      ++holders;
+      break;
+    }
   }
   if (holders < voters.Majority()) {
     failure_.Report("I8", ToText(partition), " epoch ", replica.election().epoch.value(),

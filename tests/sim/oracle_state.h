@@ -34,6 +34,9 @@ struct ReplicaView {
   // Highest values shown in this process life.
   Offset committed;
   Offset exposed;
+  // What was on the platter when it was buried. Whoever has counted it before may commit on it,
+  // although the partition is deleted.
+  ReplicaLog held_until;
   // A bit of its log was flipped: it may be quarantined at any time.
   bool damaged = false;
   // Its directory was wiped: nothing of it will ever be heard again.

@@ -19,75 +19,87 @@ SimCluster::SimCluster(const SimOptions& options, Statistics* statistics, std::o
                   return nodes_[static_cast<size_t>(node.value() - 1)]->Find(partition);
                 }),
       clients_(&failure_, statistics, &oracle_),
+      catalog_(&failure_, statistics, &oracle_),
       prng_(Prng(options.seed).Fork("cluster")),
       network_(&queue_, options_.network, prng_.Fork("network"), &tracer_, statistics, &sessions_),
       world_{options_, queue_,   tracer_, *statistics, failure_,
              catalog_, network_, oracle_, sessions_,   clients_} {
+  MakeNodes();
+  workload_ = std::make_unique<Workload>(&world_, &nodes_, prng_.Fork("workload"));
+  topics_ = std::make_unique<Topics>(&world_, &nodes_, prng_.Fork("topics"));
+  faults_ = std::make_unique<Faults>(&world_, &nodes_, workload_.get(), topics_.get(),
+                                     prng_.Fork("faults"));
+  catalog_.SetObserver([this](PartitionId partition, const PartitionFact& fact) {
+    tracer_.Note(NodeId(0),
+                 absl::StrCat(ToText(partition), fact.created ? " is created" : " is being created",
+                              ", ", fact.voters.size(), " voters, the first on node ",
+                              fact.voters.front().id.value()));
+    if (fact.created) return;
+    faults_->OnPartition(partition, fact);
+    AddObservers(partition, fact);
+  });
+}
+
+SimCluster::~SimCluster() = default;
+
+void SimCluster::MakeNodes() {
   const int count = options_.voter_nodes + options_.observer_nodes;
   for (int i = 1; i <= count; ++i) {
     const int shards = static_cast<int>(prng_.Between(1, options_.shards_max));
     nodes_.push_back(std::make_unique<SimNode>(&world_, NodeId(i), shards,
                                                prng_.Fork(absl::StrCat("node ", i))));
   }
-  workload_ = std::make_unique<Workload>(&world_, &nodes_, prng_.Fork("workload"));
-  faults_ = std::make_unique<Faults>(&world_, &nodes_, workload_.get(), prng_.Fork("faults"));
 }
 
-SimCluster::~SimCluster() = default;
-
-void SimCluster::CreatePartitions() {
-  for (int i = 0; i < options_.partitions; ++i) {
-    const auto index = static_cast<uint32_t>(i);
-    if (i == 0 || i >= options_.late_partitions) {
-      CreatePartition(index);
-      continue;
-    }
-    queue_.At(prng_.Between(Duration::zero(), options_.safety_length * 3 / 4),
-              [this, index] { CreatePartition(index); });
-  }
-}
-
-void SimCluster::CreatePartition(uint32_t index) {
-  const PartitionId partition{TopicId(2 + index / 4), index % 4};
-  Assignment assignment;
-  std::vector<NodeId> nodes;
-  for (int i = 1; i <= options_.voter_nodes; ++i) nodes.push_back(NodeId(i));
-  // All voter nodes, mostly; the order of the assignment is the order of the first campaigns.
-  for (size_t i = nodes.size(); i > 1; --i) std::swap(nodes[i - 1], nodes[prng_.Below(i)]);
-  if (prng_.Chance(250'000)) nodes.resize(1 + prng_.Below(nodes.size()));
-  for (const NodeId node : nodes) assignment.voters.push_back(catalog_.keys().at(node));
+void SimCluster::Found() {
+  std::vector<ReplicaKey> founders;
   for (const auto& node : nodes_) {
-    if (assignment.NamesNode(node->id()) || !prng_.Chance(700'000)) continue;
-    assignment.observers.insert(node->id());
+    if (node->id().value() <= options_.voter_nodes) founders.push_back(node->key());
   }
-  tracer_.Note(NodeId(0),
-               absl::StrCat(ToText(partition), " is created with ", assignment.voters.size(),
-                            " voters, the first on node ", nodes.front().value()));
-  oracle_.OnPartition(partition, MakeVoterSet(assignment.voters));
-  catalog_.assignments()[partition] = assignment;
+  catalog_.OnFounded(founders);
+  const VoterSet voters = MakeVoterSet(founders);
   for (const auto& node : nodes_) {
-    const bool late = prng_.Chance(options_.late_birth_ppm);
-    const Duration delay = late ? options_.safety_length : options_.raft.election_timeout / 2;
-    queue_.After(prng_.Between(Duration::zero(), delay),
-                 [partition, at = node.get()] { at->Learn(partition); });
+    const bool founds = node->id().value() <= options_.voter_nodes;
+    node->Format(founds ? std::optional<VoterSet>(voters) : std::nullopt);
+    node->Start();
   }
 }
 
-void SimCluster::MarkCreated() {
-  for (auto& [partition, assignment] : catalog_.assignments()) {
-    if (oracle_.Committed(partition).size() > 0) assignment.created = true;
+void SimCluster::StartCalmly() {
+  const WorldTime end = queue_.now() + 20 * options_.raft.fetch_timeout;
+  while (!failure_.failed() && queue_.now() < end && !topics_->WhatIsMissing().empty()) {
+    RunFor(options_.raft.election_timeout);
+  }
+}
+
+void SimCluster::AddObservers(PartitionId partition, const PartitionFact& fact) {
+  for (const auto& node : nodes_) {
+    if (fact.NamesNode(node->id()) || !prng_.Chance(500'000)) continue;
+    const Duration delay = prng_.Between(Duration::zero(), 2 * options_.raft.election_timeout);
+    queue_.After(delay, [this, partition, fact, at = node.get()] {
+      if (catalog_.deleted().count(partition) == 0) at->OpenObserver(partition, fact.voters);
+    });
+  }
+}
+
+void SimCluster::ObserveAgain(SimNode& node) {
+  for (const auto& [partition, fact] : catalog_.partitions()) {
+    if (!fact.NamesNode(node.id()) || fact.NamesVoter(node.key())) continue;
+    if (partition == kMetadataPartition || !prng_.Chance(100'000)) continue;
+    node.OpenObserver(partition, fact.voters);
   }
 }
 
 void SimCluster::CheckEverythingSometimes() {
   queue_.After(options_.raft.election_timeout / 2, [this] {
-    MarkCreated();
-    // A client's call, or a Fetch that is parked, and the one before it, which its sender has given
-    // up and which waits for its own deadline.
-    const size_t fetches = catalog_.assignments().size() * nodes_.size();
-    const size_t waiters_max = 2 * (workload_->calls_max() + fetches);
     for (const auto& node : nodes_) {
-      if (node->up()) node->CheckAll(waiters_max);
+      if (!node->up()) continue;
+      node->CloseOrphans();
+      if (!healed_) ObserveAgain(*node);
+      // A client's call, or a Fetch that is parked, and the one before it, which its sender has
+      // given up and which waits for its own deadline; and what controllers ask.
+      const size_t fetches = node->Partitions().size() * (nodes_.size() + 1) + 8;
+      node->CheckAll(2 * (workload_->calls_max() + fetches));
     }
     CheckEverythingSometimes();
   });
@@ -100,15 +112,21 @@ void SimCluster::RunFor(Duration length) {
 
 void SimCluster::Run() {
   tracer_.Note(NodeId(0), Describe(options_));
-  CreatePartitions();
-  for (const auto& node : nodes_) node->Start();
-  workload_->Start();
-  faults_->Start();
+  Found();
+  topics_->Start();
   CheckEverythingSometimes();
+  if (options_.calm_start) StartCalmly();
+  workload_->Start();
+  topics_->GoOn(options_.safety_length * 3 / 4);
+  faults_->Start();
   if (options_.beyond_tolerance) failure_.CountOnly("P6");
   RunFor(options_.safety_length);
   if (!failure_.failed() && !options_.beyond_tolerance) CheckLiveness();
-  if (!failure_.failed() && !options_.beyond_tolerance) clients_.Finish();
+  if (!failure_.failed() && !options_.beyond_tolerance) {
+    clients_.Finish();
+    topics_->Finish();
+    catalog_.Finish();
+  }
   world_.statistics.Add(Counter::kEvents, queue_.executed());
 }
 

@@ -1,5 +1,6 @@
-// SimCluster: one run. It builds the nodes that the seed describes, lets faults and clients loose
-// on them, then heals everything and demands that every partition recovers in bounded time.
+// SimCluster: one run. It builds the nodes that the seed describes, lets faults, clients and
+// administrators loose on them, then heals everything and demands that every partition recovers in
+// bounded time, and that all nodes are as the catalog says.
 //
 // Thread: the simulator's only one.
 
@@ -17,6 +18,7 @@
 #include "tests/sim/faults.h"
 #include "tests/sim/sim_node.h"
 #include "tests/sim/sim_options.h"
+#include "tests/sim/topics.h"
 #include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
@@ -38,10 +40,16 @@ class SimCluster {
   void PrintTail(std::ostream& out) const { tracer_.PrintTail(out); }
 
  private:
-  void CreatePartitions();
-  void CreatePartition(uint32_t index);
+  void MakeNodes();
+  // Part of the nodes found the cluster, the others join it.
+  void Found();
+  // Without faults, until the first topics are there; not for ever.
+  void StartCalmly();
   void CheckEverythingSometimes();
-  void MarkCreated();
+  // Some nodes beside the voters observe a partition from its creation on.
+  void AddObservers(PartitionId partition, const PartitionFact& fact);
+  // The new disk of a voter that was wiped holds the partition again, as an observer.
+  void ObserveAgain(SimNode& node);
 
   void RunFor(Duration length);
 
@@ -59,7 +67,15 @@ class SimCluster {
   // Empty when every live replica shows all that its leader has, and every call is answered.
   std::string WhatMembersMiss() const;
   bool IsExempt(PartitionId partition, const SimNode& node) const;
+  // Empty when what the catalog says of this partition is so on every node.
+  std::string WhatReplicasMiss(PartitionId partition, const PartitionFact& fact) const;
+  // Empty when every topic is there or gone as its administrator wishes, every node knows it, and
+  // nothing is left of what was deleted.
+  std::string WhatCatalogMisses() const;
+  std::string WhatNodeMisses(SimNode& node) const;
+  std::string WhatIsLeft(const SimNode& node) const;
   void CheckIdle();
+  void CheckBusy(size_t node, int64_t rounds, int64_t controller_rounds, Duration length);
 
   const SimOptions options_;
   EventQueue queue_;
@@ -68,16 +84,20 @@ class SimCluster {
   Oracle oracle_;
   SessionOracle sessions_;
   ClientOracle clients_;
-  SimCatalog catalog_;
+  CatalogOracle catalog_;
   Prng prng_;
   SimNetwork network_;
   World world_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::unique_ptr<Workload> workload_;
+  std::unique_ptr<Topics> topics_;
   std::unique_ptr<Faults> faults_;
-  // The largest log end of each partition when everything was healed.
+  // What has to be committed of each partition: more than the largest log end when everything was
+  // healed, so that it is known to take appends.
   std::map<PartitionId, Offset> targets_;
   bool probing_ = false;
+  // Everything is healed.
+  bool healed_ = false;
 };
 
 }  // namespace quorum::sim

@@ -1,20 +1,24 @@
-// SimNetwork: carries peer requests between simulated nodes. Each message of a directed link is
-// delayed, lost, duplicated or overtaken as the seed says; a request may be executed and its answer
-// lost; a link may be cut in one direction. A caller always gets exactly one completion, unless its
-// process ended before.
+// SimNetwork: carries peer requests and registrations between simulated nodes. Each message of a
+// directed link is delayed, lost, duplicated or overtaken as the seed says; a request may be
+// executed and its answer lost; a link may be cut in one direction. A caller always gets exactly
+// one completion, unless its process ended before.
 //
 // Thread: the simulator's only one.
 
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "service/base/ids.h"
 #include "service/base/prng.h"
+#include "service/controller/catalog_api.h"
 #include "service/shard/peer_messages.h"
 #include "service/shard/peer_transport.h"
 #include "service/shard/shard_api.h"
@@ -30,7 +34,12 @@ class NetworkHost {
  public:
   virtual ~NetworkHost() = default;
   // Null while its process does not run.
-  virtual shard::ShardApi* ForLane(Lane lane) = 0;
+  virtual shard::ShardApi* ShardOf(Lane lane) = 0;
+  // The controller of the process that runs on this directory; null when none does.
+  virtual controller::ControllerApi* ControllerOf(const ReplicaKey& key) = 0;
+  // What it says of itself to whoever looks for a cluster; empty while its process does not run.
+  virtual std::optional<ReplicaKey> Introduction() const = 0;
+  virtual const Clock& HostClock() const = 0;
 };
 
 // Sees what crosses the border of a node, at that moment.
@@ -44,13 +53,20 @@ class NetworkObserver {
 
 class SimNetwork {
  public:
+  using RegistrationDone = std::function<void(std::optional<controller::ControllerResult>)>;
+
   SimNetwork(EventQueue* queue, const NetworkOptions& options, Prng prng, Tracer* tracer,
              Statistics* statistics, NetworkObserver* observer);
 
   void Register(NodeId node, NetworkHost* host) { hosts_[node] = host; }
 
-  // Sends a request of the process that runs on its sender. `timeout` is in world time.
-  void Call(shard::LaneRequest request, Duration timeout, shard::PeerDone done);
+  // Sends a request of the process that runs on `from`. `timeout` is in world time.
+  void Call(NodeId from, shard::LaneRequest request, Duration timeout, shard::PeerDone done);
+  void CallController(NodeId from, const ReplicaKey& to,
+                      const controller::BrokerRegistration& registration, Duration timeout,
+                      RegistrationDone done);
+  // Some other node that can be reached now; what a bootstrap list is for.
+  std::optional<ReplicaKey> Discover(NodeId from);
   // The process of that node ended: nobody waits for its calls any more.
   void DropCallsOf(NodeId node);
 
@@ -61,16 +77,36 @@ class SimNetwork {
   void Heal();
 
  private:
+  struct Registration {
+    ReplicaKey to;
+    controller::BrokerRegistration registration;
+    Duration timeout;
+  };
+  using Request = std::variant<shard::LaneRequest, Registration>;
+  using Answer = std::variant<shard::LaneResponse, controller::ControllerResult>;
+  struct Message {
+    uint64_t call = 0;
+    NodeId from;
+    NodeId to;
+    Request request;
+  };
+  using MessagePointer = std::shared_ptr<const Message>;
   struct Waiting {
     NodeId from;
-    shard::PeerDone done;
+    std::function<void(std::optional<Answer>)> done;
   };
 
   bool IsCut(NodeId from, NodeId to) const;
   Duration DrawDelay();
-  void Deliver(uint64_t call, const shard::LaneRequest& request);
-  void Answer(uint64_t call, const shard::LaneRequest& request, shard::LaneResponse response);
-  void Complete(uint64_t call, std::optional<shard::LaneResponse> response);
+  void Send(Message message, Duration timeout, std::function<void(std::optional<Answer>)> done);
+  void Deliver(const MessagePointer& message);
+  // False when no process is there to take it.
+  bool DeliverTo(NetworkHost& host, const MessagePointer& message,
+                 const shard::LaneRequest& request);
+  bool DeliverTo(NetworkHost& host, const MessagePointer& message,
+                 const Registration& registration);
+  void Return(const MessagePointer& message, Answer answer);
+  void Complete(uint64_t call, std::optional<Answer> answer);
 
   EventQueue& queue_;
   NetworkOptions options_;

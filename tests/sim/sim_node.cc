@@ -19,8 +19,8 @@ SimNode::SimNode(World* world, NodeId id, int shards, Prng prng)
       shard_count_(static_cast<size_t>(shards)),
       prng_(prng),
       clock_(&world->queue),
-      disk_(&clock_) {
-  Wipe();
+      disk_(&clock_),
+      key_{id, DirectoryId{prng_.Next() | 1, prng_.Next()}} {
   world_.network.Register(id_, this);
   Housekeep();
 }
@@ -55,14 +55,14 @@ void SimNode::OpenShards(const storage::RecoveredStore& store) {
     replicas[SlotOf(replica.partition)].push_back(replica);
   }
   slots_.resize(shard_count_);
+  loops_.assign(shard_count_ + 1, Loop());
   const shard::ShardSeams seams{clock_, *this, disk_, *this, *this};
   for (size_t i = 0; i < shard_count_; ++i) {
-    slots_[i].shard =
-        std::make_unique<shard::Shard>(MakeConfig(store.node.incarnation), seams,
-                                       [this, i] { ScheduleRun(i, WorldTime::zero()); });
+    slots_[i] = std::make_unique<shard::Shard>(MakeConfig(store.node.incarnation), seams,
+                                               [this, i] { ScheduleRun(i, WorldTime::zero()); });
   }
   for (size_t i = 0; i < shard_count_; ++i) {
-    slots_[i].shard->Open(replicas[i]);
+    slots_[i]->Open(replicas[i]);
     world_.oracle.AfterRound(process());
     ScheduleRun(i, WorldTime::zero());
   }
@@ -84,18 +84,14 @@ void SimNode::Start() {
   sync_scheduled_ = false;
   disk_.SetObservers([this] { ScheduleSync(); }, [this] { ScheduleReads(); });
   world_.oracle.OnStarted(process(), disk_.image(), disk_.syncs() > syncs);
+  world_.catalog.OnStarted(key_, disk_.image());
   OpenShards(store);
-  replicas_ = std::make_unique<ReplicaManager>(
-      &world_, key_, store, [this](PartitionId partition, const shard::ShardCall& call) {
-        PostUntilTaken(partition, call);
-      });
-  for (const PartitionId& partition : learnt_) replicas_->Act(partition);
+  OpenController(store);
 }
 
 void SimNode::End(const storage::CrashOutcome& outcome, bool power_cut) {
   CHECK(up());
   ++life_;
-  replicas_.reset();
   slots_.clear();
   after_next_submit_ = nullptr;
   shards_shutting_down_ = 0;
@@ -103,6 +99,12 @@ void SimNode::End(const storage::CrashOutcome& outcome, bool power_cut) {
   world_.network.DropCallsOf(id_);
   world_.sessions.OnStopped(id_);
   disk_.Crash(outcome);
+  // It outlives whoever could still complete a call of its own.
+  controller_.reset();
+  loops_.clear();
+  stalled_until_ = WorldTime::zero();
+  leads_catalog_ = false;
+  observed_.clear();
   if (power_cut) disk_.PowerCut();
   world_.oracle.OnStopped(key_, disk_.image());
 }
@@ -146,8 +148,8 @@ void SimNode::ShutDown(Duration limit, std::function<void()> stopped) {
   };
   world_.tracer.Note(id_, "shuts down");
   shards_shutting_down_ = slots_.size();
-  for (Slot& slot : slots_) {
-    (void)slot.shard->Post(shard::ShutdownCall{[this, stop] {
+  for (const auto& shard : slots_) {
+    (void)shard->Post(shard::ShutdownCall{[this, stop] {
       if (--shards_shutting_down_ > 0) return;
       world_.queue.After(Duration::zero(), [stop] { stop(true); });
     }});
@@ -162,30 +164,35 @@ void SimNode::Pause(Duration length) {
 
 void SimNode::Wipe() {
   CHECK(!up());
-  if (disk_.formatted()) {
-    world_.tracer.Note(id_, "is wiped");
-    world_.oracle.OnWiped(key_);
-  }
+  world_.tracer.Note(id_, "is wiped");
+  world_.oracle.OnWiped(key_);
   key_ = ReplicaKey{id_, DirectoryId{prng_.Next() | 1, prng_.Next()}};
-  Format();
+  Format(std::nullopt);
 }
 
 void SimNode::Forget() {
   CHECK(!up());
   world_.tracer.Note(id_, "is wiped, and keeps its name");
-  Format();
+  storage::RecoveredStore before;
+  CHECK(!disk_.Recover({kClusterId, id_}, &before).has_value());
+  Format(std::nullopt);
+  storage::RecoveredStore after;
+  while (after.node.incarnation < before.node.incarnation) {
+    CHECK(!disk_.Recover({kClusterId, id_}, &after).has_value());
+  }
   world_.oracle.OnStopped(key_, disk_.image());
 }
 
-void SimNode::Format() {
+void SimNode::Format(const std::optional<VoterSet>& founding_voters) {
   disk_.Wipe();
+  closed_observers_.clear();
   storage::FormatPlan plan;
   plan.identity.cluster_id = kClusterId;
   plan.identity.node = id_;
   plan.identity.directory = key_.directory;
   plan.identity.lanes = world_.options.lanes;
+  plan.initial_voters = founding_voters;
   CHECK(!disk_.Format(plan).has_value());
-  world_.catalog.keys()[id_] = key_;
 }
 
 void SimNode::SetClockRate(int64_t rate_ppm) {
@@ -203,6 +210,7 @@ void SimNode::SetDiskStuck(bool stuck) {
 void SimNode::Heal() {
   healed_ = true;
   paused_until_ = WorldTime::zero();
+  stalled_until_ = WorldTime::zero();
   after_next_submit_ = nullptr;
   disk_extra_ = Duration::zero();
   SetClockRate(1'000'000);
@@ -210,60 +218,64 @@ void SimNode::Heal() {
 }
 
 void SimNode::ScheduleRun(size_t index, WorldTime at) {
-  Slot& slot = slots_[index];
-  const WorldTime when = std::max({at, world_.queue.now(), slot.busy_until, paused_until_});
-  if (slot.scheduled && slot.run_at <= when) return;
-  slot.scheduled = true;
-  slot.run_at = when;
-  const uint64_t generation = ++slot.generation;
+  Loop& loop = loops_[index];
+  const WorldTime stalled = index == shard_count_ ? stalled_until_ : WorldTime::zero();
+  const WorldTime when =
+      std::max({at, world_.queue.now(), loop.busy_until, paused_until_, stalled});
+  if (loop.scheduled && loop.run_at <= when) return;
+  loop.scheduled = true;
+  loop.run_at = when;
+  const uint64_t generation = ++loop.generation;
   world_.queue.At(when, [this, index, generation, life = life_] {
-    if (life == life_ && slots_[index].generation == generation) RunShard(index);
+    if (life == life_ && loops_[index].generation == generation) RunLoop(index);
   });
 }
 
-void SimNode::RunShard(size_t index) {
-  Slot& slot = slots_[index];
-  slot.scheduled = false;
-  if (world_.queue.now() < paused_until_) {
-    ScheduleRun(index, paused_until_);
+void SimNode::RunLoop(size_t index) {
+  Loop& loop = loops_[index];
+  loop.scheduled = false;
+  const WorldTime stalled = index == shard_count_ ? stalled_until_ : WorldTime::zero();
+  if (world_.queue.now() < std::max(paused_until_, stalled)) {
+    ScheduleRun(index, WorldTime::zero());
     return;
   }
-  ++rounds_;
   world_.statistics.Add(Counter::kRounds);
   world_.tracer.Mix(static_cast<uint64_t>(world_.queue.now().count()));
-  slot.busy_until = world_.queue.now() + world_.options.round_cost;
-  const MonoTime next = slot.shard->RunOnce();
-  world_.oracle.AfterRound(process());
-  world_.clients.AfterRound();
+  loop.busy_until = world_.queue.now() + world_.options.round_cost;
+  const MonoTime next = index == shard_count_ ? RunController() : RunShard(index);
   if (next != kNever) ScheduleRun(index, clock_.WorldTimeOf(next));
 }
 
-void SimNode::RunAllSoon() {
-  for (size_t i = 0; i < slots_.size(); ++i) ScheduleRun(i, WorldTime::zero());
+MonoTime SimNode::RunShard(size_t index) {
+  ++rounds_;
+  const MonoTime next = slots_[index]->RunOnce();
+  world_.oracle.AfterRound(process());
+  world_.catalog.Advance();
+  world_.clients.AfterRound();
+  return next;
 }
 
-shard::ShardApi* SimNode::ForLane(Lane lane) {
-  return up() ? slots_[SlotOf(lane)].shard.get() : nullptr;
+void SimNode::RunAllSoon() {
+  for (size_t i = 0; i < loops_.size(); ++i) ScheduleRun(i, WorldTime::zero());
 }
+
+shard::ShardApi* SimNode::ShardOf(Lane lane) { return up() ? slots_[SlotOf(lane)].get() : nullptr; }
 
 bool SimNode::Post(PartitionId partition, shard::ShardCall call) {
-  return up() && slots_[SlotOf(partition)].shard->Post(std::move(call));
-}
-
-void SimNode::PostUntilTaken(PartitionId partition, const shard::ShardCall& call) {
-  if (Post(partition, call)) return;
-  world_.queue.After(world_.options.raft.retry_backoff, [this, partition, call, life = life_] {
-    if (life == life_) PostUntilTaken(partition, call);
-  });
+  return up() && slots_[SlotOf(partition)]->Post(std::move(call));
 }
 
 const raft::Replica* SimNode::Find(PartitionId partition) const {
-  return up() ? slots_[SlotOf(partition)].shard->Find(partition) : nullptr;
+  return up() ? slots_[SlotOf(partition)]->Find(partition) : nullptr;
 }
 
-void SimNode::Learn(PartitionId partition) {
-  learnt_.insert(partition);
-  if (up()) replicas_->Act(partition);
+std::vector<PartitionId> SimNode::Partitions() const {
+  std::vector<PartitionId> all;
+  for (const auto& shard : slots_) {
+    const std::vector<PartitionId> some = shard->Partitions();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 }  // namespace quorum::sim

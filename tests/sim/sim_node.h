@@ -1,6 +1,10 @@
-// SimNode: one node, and everything outside of its shards that the product would find there: a
-// clock, a disk, a network, a supervisor that starts the process again, and a replica manager. The
-// shards are the product's own. This is the place to attach what else runs in a process.
+// SimNode: one node, and everything outside of its shards and its controller that the product would
+// find there: a clock, a disk, a network, and a supervisor that starts the process again. Shards
+// and controller are the product's own, and wired as service/server does it.
+//
+//   sim_node.cc             the process: how it starts, ends and runs
+//   sim_node_machine.cc     disk, network, and what is seen of them
+//   sim_node_controller.cc  the catalog's side: registration, births, observers
 //
 // Thread: the simulator's only one.
 
@@ -8,30 +12,39 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "service/base/election_state.h"
 #include "service/base/ids.h"
 #include "service/base/prng.h"
+#include "service/base/voter_set.h"
+#include "service/controller/controller_link.h"
+#include "service/controller/node_controller.h"
 #include "service/shard/peer_transport.h"
 #include "service/shard/shard.h"
+#include "service/shard/shard_api.h"
 #include "service/shard/shard_config.h"
 #include "storage/api/log_writer.h"
 #include "storage/memory/memory_disk.h"
 #include "tests/sim/sim_clock.h"
 #include "tests/sim/sim_network.h"
-#include "tests/sim/sim_replicas.h"
 #include "tests/sim/world.h"
 
 namespace quorum::sim {
 
 class SimNode : public NetworkHost,
                 private shard::PeerTransport,
+                private shard::ShardDirectory,
                 private shard::ShardObserver,
-                private storage::LogWriter {
+                private storage::LogWriter,
+                private controller::ControllerLink {
  public:
+  // Its disk is blank: Format comes next.
   SimNode(World* world, NodeId id, int shards, Prng prng);
   ~SimNode() override;
 
@@ -41,10 +54,15 @@ class SimNode : public NetworkHost,
   uint64_t life() const { return life_; }
   SimClock& clock() { return clock_; }
   storage::MemoryDisk& disk() { return disk_; }
+  const storage::MemoryDisk& disk() const { return disk_; }
+  // Rounds of its shards, and of its controller.
   uint64_t rounds() const { return rounds_; }
+  uint64_t controller_rounds() const { return controller_rounds_; }
 
   // --- the process ---
 
+  // As `quorumd format` does: with voters of `__metadata` it founds, without it joins.
+  void Format(const std::optional<VoterSet>& founding_voters);
   // Starts the process on what the disk holds.
   void Start();
   // Ends it at once: kill -9, or the loss of power with all that was not synced.
@@ -56,9 +74,15 @@ class SimNode : public NetworkHost,
   void CrashInWrite(bool power_cut, std::function<void()> crashed);
   // Nothing of the process runs for a while.
   void Pause(Duration length);
-  // The directory is emptied and formatted anew, under another directory id. Not while it runs.
+  // The thread of its controller alone does not run, for so long or until WakeController.
+  void StallController(Duration length);
+  void WakeController();
+  bool controller_stalled() const { return stalled_until_ > world_.queue.now(); }
+  // The directory is emptied and formatted anew to join, under another directory id. Not while it
+  // runs.
   void Wipe();
-  // The same under the same directory id, which nobody may ever do: it has forgotten its votes.
+  // The same under the same directory id and with as many starts, which nobody may ever do: it has
+  // forgotten its votes, and nobody can notice.
   void Forget();
 
   // --- the machine ---
@@ -70,23 +94,35 @@ class SimNode : public NetworkHost,
   // Faults of the machine are over.
   void Heal();
 
-  // --- what reaches the shards ---
+  // --- what reaches the process ---
 
-  shard::ShardApi* ForLane(Lane lane) override;
+  shard::ShardApi* ShardOf(Lane lane) override;
+  controller::ControllerApi* ControllerOf(const ReplicaKey& key) override;
+  std::optional<ReplicaKey> Introduction() const override;
+  const Clock& HostClock() const override { return clock_; }
+  // Null while the process does not run.
+  controller::NodeController* controller() { return controller_.get(); }
   // False when the process does not run, or does not take the call.
   bool Post(PartitionId partition, shard::ShardCall call);
   const raft::Replica* Find(PartitionId partition) const;
-  // The node has learnt what the catalog says of the partition.
-  void Learn(PartitionId partition);
-  bool HasLearnt(PartitionId partition) const { return learnt_.count(partition) > 0; }
+  // All its replicas.
+  std::vector<PartitionId> Partitions() const;
+
+  // Observers of a partition, which the catalog cannot name yet: opened and closed from outside, as
+  // a change of voters will do.
+  void OpenObserver(PartitionId partition, const std::vector<ReplicaKey>& peers);
+  void CloseObserver(PartitionId partition);
+  // Closes those whose partition is deleted and which its controller has never heard of.
+  void CloseOrphans();
+
   size_t waiter_count() const;
   size_t unsynced_bytes() const;
   // Checks every replica, and that what is waited for stays bounded.
   void CheckAll(size_t waiters_max);
 
  private:
-  struct Slot {
-    std::unique_ptr<shard::Shard> shard;
+  // Something that runs round by round on a thread of its own.
+  struct Loop {
     bool scheduled = false;
     WorldTime run_at;
     uint64_t generation = 0;
@@ -96,15 +132,31 @@ class SimNode : public NetworkHost,
   ProcessId process() const { return ProcessId{key_, life_}; }
   size_t SlotOf(Lane lane) const { return lane.value() % shard_count_; }
   size_t SlotOf(PartitionId partition) const;
-  void Format();
   shard::ShardConfig MakeConfig(Incarnation incarnation);
   void OpenShards(const storage::RecoveredStore& store);
   // The process is gone; the disk keeps what `outcome` says.
   void End(const storage::CrashOutcome& outcome, bool power_cut);
-  void ScheduleRun(size_t slot, WorldTime at);
-  void RunShard(size_t slot);
+  // Loops 0 to shard_count_ - 1 are shards, the last one is the controller.
+  void ScheduleRun(size_t loop, WorldTime at);
+  void RunLoop(size_t loop);
+  MonoTime RunShard(size_t slot);
   void RunAllSoon();
+
+  // --- sim_node_controller.cc ---
+  void OpenController(const storage::RecoveredStore& store);
+  MonoTime RunController();
   void PostUntilTaken(PartitionId partition, const shard::ShardCall& call);
+  void LookForLeader();
+  shard::ShardApi& ForPartition(PartitionId partition) override;
+  shard::ShardApi& ForLane(Lane lane) override;
+  void Register(const ReplicaKey& leader, const controller::BrokerRegistration& registration,
+                Duration timeout,
+                std::function<void(std::optional<controller::ControllerResult>)> done) override;
+  void OnNode(const controller::NodeView&) override {}
+  void OnCatalogFailure(const std::string& reason) override;
+  void OnFenced(const std::string& reason) override;
+
+  // --- sim_node_machine.cc ---
   void Housekeep();
 
   Duration DrawSyncTime();
@@ -127,10 +179,15 @@ class SimNode : public NetworkHost,
   ReplicaKey key_;
   // Counts the starts and the ends of processes, so that what belongs to an earlier one is known.
   uint64_t life_ = 0;
-  std::vector<Slot> slots_;
-  std::unique_ptr<ReplicaManager> replicas_;
-  std::set<PartitionId> learnt_;
+  std::vector<std::unique_ptr<shard::Shard>> slots_;
+  std::unique_ptr<controller::NodeController> controller_;
+  std::vector<Loop> loops_;
+  bool leads_catalog_ = false;
+  std::set<PartitionId> observed_;
+  // What is remembered of observers that were closed.
+  std::map<PartitionId, ElectionState> closed_observers_;
   WorldTime paused_until_ = WorldTime::zero();
+  WorldTime stalled_until_ = WorldTime::zero();
   bool sync_scheduled_ = false;
   // The disk does its best from now on.
   bool healed_ = false;
@@ -138,6 +195,7 @@ class SimNode : public NetworkHost,
   std::function<void()> after_next_submit_;
   size_t shards_shutting_down_ = 0;
   uint64_t rounds_ = 0;
+  uint64_t controller_rounds_ = 0;
 };
 
 }  // namespace quorum::sim

@@ -33,6 +33,7 @@ void SimNode::ScheduleReads() {
 }
 
 void SimNode::Submit(storage::WriteSet set, std::function<void()> on_durable) {
+  world_.catalog.OnSubmit(process(), set);
   world_.oracle.OnSubmit(process(), set);
   const storage::WriteSet copy = set;
   disk_.Submit(std::move(set), [this, copy, on_durable = std::move(on_durable)] {
@@ -44,7 +45,7 @@ void SimNode::Submit(storage::WriteSet set, std::function<void()> on_durable) {
 }
 
 void SimNode::Send(shard::LaneRequest request, Duration timeout, shard::PeerDone done) {
-  world_.network.Call(std::move(request), timeout, std::move(done));
+  world_.network.Call(id_, std::move(request), timeout, std::move(done));
 }
 
 void SimNode::OnTrace(PartitionId partition, const raft::TraceEvent& event) {
@@ -70,40 +71,40 @@ void SimNode::OnVoteLeaves(PartitionId partition, Epoch epoch, const ReplicaKey&
   world_.oracle.OnVoteLeaves(process(), partition, epoch, candidate);
 }
 
-// What runs beside the shards in a process: the watchdog of the disk, and the floor of an idle one.
+// What runs beside the shards in a process: the watchdog of the disk, the floor of an idle one, and
+// the search for a cluster whose leader is not known.
 void SimNode::Housekeep() {
   const Duration period = world_.options.raft.fetch_timeout / 4;
   world_.queue.After(period, [this] { Housekeep(); });
   if (!up() || world_.queue.now() < paused_until_) return;
   if (disk_.watchdog().Outstanding(clock_.Now()) > world_.options.raft.fetch_timeout) {
     world_.tracer.Note(id_, "the disk does not answer: hands over");
-    for (Slot& slot : slots_) (void)slot.shard->Post(shard::ResignAllCall{});
+    for (const auto& shard : slots_) (void)shard->Post(shard::ResignAllCall{});
   }
   if (!disk_.HasPending()) disk_.RaiseIdleFloor();
+  LookForLeader();
 }
 
 size_t SimNode::waiter_count() const {
   size_t count = 0;
-  for (const Slot& slot : slots_) count += slot.shard->waiter_count();
+  for (const auto& shard : slots_) count += shard->waiter_count();
   return count;
 }
 
 size_t SimNode::unsynced_bytes() const {
   size_t bytes = 0;
-  for (const Slot& slot : slots_) bytes += slot.shard->unsynced_bytes();
+  for (const auto& shard : slots_) bytes += shard->unsynced_bytes();
   return bytes;
 }
 
 void SimNode::CheckAll(size_t waiters_max) {
-  for (const Slot& slot : slots_) {
-    for (const PartitionId& partition : slot.shard->Partitions()) {
-      world_.oracle.CheckReplica(process(), partition);
-    }
+  for (const PartitionId& partition : Partitions()) {
+    world_.oracle.CheckReplica(process(), partition);
   }
   // Behind a slow disk answers pile up, to which a bound of the shard's applies; when it has done
   // its work, nothing of them may be left.
-  for (const Slot& slot : slots_) {
-    if (slot.shard->gated_count() > 0) return;
+  for (const auto& shard : slots_) {
+    if (shard->gated_count() > 0) return;
   }
   if (waiter_count() > waiters_max) {
     world_.failure.Report("bounds", "node ", id_.value(), " waits for ", waiter_count(),

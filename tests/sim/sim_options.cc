@@ -32,8 +32,8 @@ constexpr FaultProfile kProfiles[] = {
     {"stuck-disk", 250'000, 15, 80},    {"clock", 300'000, 10, 60},
     {"resign", 400'000, 5, 40},         {"shutdown", 300'000, 15, 60},
     {"damage", 200'000, 15, 60},        {"wipe", 250'000, 15, 60},
-    {"bury", 250'000, 10, 60},          {"empty-voters", 0, 8, 30},
-    {"forgetful-disks", 0, 8, 20},
+    {"bury", 250'000, 10, 60},          {"stall-controller", 250'000, 10, 60},
+    {"empty-voters", 0, 8, 30},         {"forgetful-disks", 0, 8, 20},
 };
 static_assert(std::size(kProfiles) == kFaultKinds);
 
@@ -102,6 +102,17 @@ WorkloadOptions DrawWorkload(Prng& prng, Duration election) {
   return workload;
 }
 
+TopicOptions DrawTopics(Prng& prng, Duration election) {
+  TopicOptions topics;
+  topics.partitions = prng.Chance(500'000) ? static_cast<int>(prng.Between(1, 3))
+                                           : static_cast<int>(prng.Between(4, 20));
+  topics.late_partitions = static_cast<int>(prng.Between(0, topics.partitions / 2));
+  topics.wide_ppm = prng.Chance(500'000) ? 1'000'000 : 500'000;
+  if (prng.Chance(500'000)) topics.life_mean = election * prng.Between(10, 60);
+  topics.deadline_max = election * prng.Between(4, 20);
+  return topics;
+}
+
 void DrawFaults(Prng& prng, SimOptions* options) {
   // One seed in ten has a single kind, so that each is also seen alone; one in twenty has none.
   const bool none = prng.Chance(options->beyond_tolerance ? 500'000 : 50'000);
@@ -132,7 +143,8 @@ void DrawBounds(Prng& prng, SimOptions* options) {
   options->cache_bytes_max = Pick(prng, kBytes);
   options->fetch_bytes_max = Pick(prng, kBytes);
   options->fetch_entries_max = prng.Chance(150'000) ? 1 + prng.Below(3) : 1000;
-  options->unsynced_bytes_max = prng.Chance(100'000) ? 1'000 : 1 << 20;
+  // A topic of four partitions must fit into one batch of the catalog, and so must its marks.
+  options->unsynced_bytes_max = prng.Chance(100'000) ? 4'000 : 1 << 20;
   options->mailbox_max = prng.Chance(100'000) ? 20 : 100'000;
 }
 
@@ -147,9 +159,7 @@ SimOptions DrawOptions(uint64_t seed) {
   options.seed = seed;
   options.voter_nodes = Pick(prng, kVoterNodes);
   options.observer_nodes = static_cast<int>(prng.Below(3));
-  options.partitions = prng.Chance(500'000) ? static_cast<int>(prng.Between(1, 3))
-                                            : static_cast<int>(prng.Between(4, 20));
-  options.late_partitions = static_cast<int>(prng.Between(0, options.partitions / 2));
+  options.calm_start = prng.Chance(700'000);
   options.lanes = static_cast<uint32_t>(prng.Between(1, 3));
   options.shards_max = static_cast<int>(prng.Between(1, 2));
   options.late_birth_ppm = prng.Chance(400'000) ? 200'000 : 0;
@@ -161,12 +171,19 @@ SimOptions DrawOptions(uint64_t seed) {
   options.network = DrawNetwork(prng, election);
   options.disk = DrawDisk(prng, election);
   options.workload = DrawWorkload(prng, election);
+  options.topics = DrawTopics(prng, election);
   DrawFaults(prng, &options);
-  if (options.beyond_tolerance) options.partitions = std::min(options.partitions, 2);
-  options.late_partitions = std::min(options.late_partitions, options.partitions / 2);
+  if (options.beyond_tolerance) {
+    options.topics.partitions = std::min(options.topics.partitions, 2);
+    options.topics.life_mean = Duration::zero();
+    options.topics.wide_ppm = 1'000'000;
+    options.calm_start = true;
+  }
+  options.topics.late_partitions =
+      std::min(options.topics.late_partitions, options.topics.partitions / 2);
   // More partitions mean more events in the same time.
   options.safety_length = election * prng.Between(50, 120);
-  if (options.partitions > 6) options.safety_length = options.safety_length / 2;
+  if (options.topics.partitions > 6) options.safety_length = options.safety_length / 2;
   return options;
 }
 
@@ -176,7 +193,9 @@ std::string Describe(const SimOptions& options) {
   };
   std::string text = absl::StrCat(
       "seed=", options.seed, " voters=", options.voter_nodes, " observers=", options.observer_nodes,
-      " partitions=", options.partitions, " late_partitions=", options.late_partitions,
+      " partitions=", options.topics.partitions,
+      " late_partitions=", options.topics.late_partitions,
+      " topic_life=", ms(options.topics.life_mean), options.calm_start ? " calm start" : "",
       " lanes=", options.lanes, " shards<=", options.shards_max,
       " election=", ms(options.raft.election_timeout), " fetch=", ms(options.raft.fetch_timeout),
       " request=", ms(options.raft.request_timeout), " max_wait=", ms(options.raft.fetch_max_wait),

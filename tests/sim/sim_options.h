@@ -34,6 +34,7 @@ enum class FaultKind : size_t {
   kDamage,
   kWipe,
   kBury,
+  kStallController,
   kEmptyVoters,
   kForgetfulDisks,
   kCount,
@@ -45,11 +46,11 @@ const char* Name(FaultKind kind);
 
 struct NetworkOptions {
   // One way, drawn evenly for each message.
-  Duration delay_min;
-  Duration delay_max;
+  Duration delay_min = Duration::zero();
+  Duration delay_max = Duration::zero();
   // Now and then a message takes up to `slow_max`.
   uint64_t slow_ppm = 0;
-  Duration slow_max;
+  Duration slow_max = Duration::zero();
   uint64_t request_loss_ppm = 0;
   uint64_t answer_loss_ppm = 0;
   uint64_t duplicate_ppm = 0;
@@ -58,10 +59,10 @@ struct NetworkOptions {
 };
 
 struct DiskOptions {
-  Duration sync_min;
-  Duration sync_max;
+  Duration sync_min = Duration::zero();
+  Duration sync_max = Duration::zero();
   uint64_t slow_ppm = 0;
-  Duration slow_max;
+  Duration slow_max = Duration::zero();
   // How often a sync covers only one write set of several that wait.
   uint64_t single_ppm = 0;
   // A crash happens rather in the middle of writes: how often it waits for some.
@@ -72,30 +73,47 @@ struct WorkloadOptions {
   int clients = 1;
   // Appends that one client has out at a time.
   int pipeline = 1;
-  Duration think_max;
+  Duration think_max = Duration::zero();
   int records_max = 1;
   int payload_bytes_max = 16;
   // How often an append has no deadline, and how long the others have.
   uint64_t no_deadline_ppm = 0;
-  Duration deadline_max;
+  Duration deadline_max = Duration::zero();
+};
+
+struct TopicOptions {
+  // Partitions of all topics together that shall exist at a time, at most.
+  int partitions = 1;
+  // How many of them are created while the run goes on.
+  int late_partitions = 0;
+  // How often a topic has a replica on every founding node; else any number of them.
+  uint64_t wide_ppm = 0;
+  // The mean time from the creation of a topic to its deletion; zero for ever. After a pause it is
+  // created again under its old name.
+  Duration life_mean = Duration::zero();
+  // How long an administrator waits for an answer at most.
+  Duration deadline_max = Duration::zero();
 };
 
 struct SimOptions {
   uint64_t seed = 0;
+  // Those that found the cluster: the voters of `__metadata`.
   int voter_nodes = 3;
+  // Those that join it.
   int observer_nodes = 0;
-  int partitions = 1;
-  // How many of them are born while the run goes on.
-  int late_partitions = 0;
+  TopicOptions topics;
+  // Faults and clients begin only when the cluster is there, with its first topics.
+  bool calm_start = false;
   uint32_t lanes = 1;
   int shards_max = 1;
-  // How often an initial voter learns of its partition long after the others.
+  // How often the controller of an initial voter is stalled from the creation of a partition on, so
+  // that the replica is born long after the others.
   uint64_t late_birth_ppm = 0;
   // More disks are lost than a partition survives. All that is left to promise is that nobody cuts
   // away what it knows to be committed.
   bool beyond_tolerance = false;
   // How long a round of a shard takes.
-  Duration round_cost;
+  Duration round_cost = Duration::zero();
 
   raft::Config raft;
   size_t round_items_max = 4096;
@@ -111,9 +129,9 @@ struct SimOptions {
   // The mean time between two faults of a kind; zero switches the kind off.
   std::array<Duration, kFaultKinds> fault_every{};
   // How long a fault lasts at most, where it lasts.
-  Duration fault_length_max;
+  Duration fault_length_max = Duration::zero();
   // How long faults happen. After that everything is healed.
-  Duration safety_length;
+  Duration safety_length = Duration::zero();
 
   Duration EveryOf(FaultKind kind) const { return fault_every[static_cast<size_t>(kind)]; }
 };

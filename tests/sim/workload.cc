@@ -11,8 +11,10 @@ namespace {
 
 // A probe is no client's append.
 constexpr int kProbe = -1;
-// Partitions that are read on one node.
-constexpr size_t kReadersPerNodeMax = 4;
+// Partitions that are read on one node at a time.
+constexpr size_t kReadersPerNode = 3;
+// How often a client asks for a partition that is deleted.
+constexpr uint64_t kDeletedPpm = 30'000;
 
 BatchDraft MakeDraft(uint64_t attempt, int records, size_t size, int64_t now_ms) {
   RecordsBuilder builder;
@@ -32,7 +34,7 @@ Workload::Workload(World* world, const std::vector<std::unique_ptr<SimNode>>* no
 size_t Workload::calls_max() const {
   return static_cast<size_t>(world_.options.workload.clients) *
              static_cast<size_t>(world_.options.workload.pipeline) +
-         static_cast<size_t>(world_.options.partitions);
+         static_cast<size_t>(world_.options.topics.partitions);
 }
 
 void Workload::Start() {
@@ -43,10 +45,21 @@ void Workload::Start() {
   DescribeSometimes();
 }
 
-PartitionId Workload::RandomPartition() {
-  const auto& assignments = world_.catalog.assignments();
-  auto chosen = assignments.begin();
-  std::advance(chosen, static_cast<int64_t>(prng_.Below(assignments.size())));
+std::optional<PartitionId> Workload::RandomPartition() {
+  const bool gone = !world_.catalog.deleted().empty() && prng_.Chance(kDeletedPpm);
+  const auto& partitions = gone ? world_.catalog.deleted() : world_.catalog.partitions();
+  // `__metadata` comes first, and is not for clients to append to.
+  const size_t skipped = gone ? 0 : 1;
+  if (partitions.size() <= skipped) return std::nullopt;
+  auto chosen = partitions.begin();
+  std::advance(chosen, static_cast<int64_t>(skipped + prng_.Below(partitions.size() - skipped)));
+  return chosen->first;
+}
+
+PartitionId Workload::PartitionToRead() {
+  const auto& partitions = world_.catalog.partitions();
+  auto chosen = partitions.begin();
+  std::advance(chosen, static_cast<int64_t>(prng_.Below(partitions.size())));
   return chosen->first;
 }
 
@@ -62,8 +75,9 @@ void Workload::ThinkThenAppend(int client) {
   const Duration think = prng_.Between(Duration::zero(), world_.options.workload.think_max);
   world_.queue.After(think, [this, client] {
     if (stopped_) return;
-    const PartitionId partition = RandomPartition();
-    SendAppend(client, partition, ChooseNode(partition));
+    const std::optional<PartitionId> partition = RandomPartition();
+    if (!partition.has_value()) return ThinkThenAppend(client);
+    SendAppend(client, *partition, ChooseNode(*partition));
   });
 }
 
@@ -131,12 +145,10 @@ void Workload::OnStopped(NodeId node) {
 }
 
 void Workload::AddReaders(SimNode& node) {
-  for (size_t i = 0; i < kReadersPerNodeMax; ++i) {
-    const PartitionId partition = RandomPartition();
-    if (!read_.insert({node.id(), partition}).second) continue;
+  for (size_t i = 0; i < kReadersPerNode; ++i) {
     Reader reader;
     reader.node = &node;
-    reader.partition = partition;
+    reader.partition = PartitionToRead();
     readers_.push_back(reader);
     ReadAgain(readers_.size() - 1, Duration::zero());
   }
@@ -181,7 +193,12 @@ void Workload::OnReadDone(size_t index, uint64_t life, Offset from,
   --reading_;
   const Duration election = world_.options.raft.election_timeout;
   if (result.error != raft::RaftError::kNone) {
-    ReadAgain(index, election);
+    // What this node does not hold, or not any more, is left to others.
+    SimNode* const node = reader.node;
+    reader = Reader();
+    reader.node = node;
+    reader.partition = PartitionToRead();
+    ReadAgain(index, election / 2);
     return;
   }
   if (result.below_log_start) {
@@ -200,7 +217,7 @@ void Workload::DescribeSometimes() {
     if (stopped_) return;
     SimNode& node = *nodes_[prng_.Below(nodes_.size())];
     shard::DescribeCall call;
-    call.partition = RandomPartition();
+    call.partition = PartitionToRead();
     call.done = [this, id = node.id()](const shard::PartitionDescription& description) {
       world_.clients.OnDescribe(id, description);
     };

@@ -1,6 +1,7 @@
 // Workload: the clients. Some append batches of unique payloads, one attempt each, to whatever node
-// they believe to lead; others read every partition on every node from its beginning, or ask for
-// descriptions. What they are told goes to the ClientOracle.
+// they believe to lead; others read partitions on every node from their beginning, or ask for
+// descriptions. What they are told goes to the ClientOracle. Topics come and go meanwhile
+// (topics.h).
 //
 // Thread: the simulator's only one.
 
@@ -10,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "service/base/ids.h"
@@ -60,7 +62,10 @@ class Workload {
   void OnReadDone(size_t reader, uint64_t life, Offset from, const shard::ReadResult& result);
   void ReadAgain(size_t reader, Duration delay);
   void DescribeSometimes();
-  PartitionId RandomPartition();
+  // One that exists, and now and then one that was deleted; empty when there is none.
+  std::optional<PartitionId> RandomPartition();
+  // Of the ones that exist, `__metadata` included.
+  PartitionId PartitionToRead();
 
   World& world_;
   const std::vector<std::unique_ptr<SimNode>>& nodes_;
@@ -71,7 +76,6 @@ class Workload {
   std::map<PartitionId, NodeId> leaders_;
   std::vector<Reader> readers_;
   size_t reading_ = 0;
-  std::set<std::pair<NodeId, PartitionId>> read_;
 };
 
 }  // namespace quorum::sim

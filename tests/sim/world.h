@@ -7,9 +7,9 @@
 #include "tests/sim/event_queue.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/oracle.h"
+#include "tests/sim/oracle_catalog.h"
 #include "tests/sim/oracle_clients.h"
 #include "tests/sim/oracle_sessions.h"
-#include "tests/sim/sim_catalog.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_options.h"
 #include "tests/sim/statistics.h"
@@ -23,7 +23,7 @@ struct World {
   Tracer& tracer;
   Statistics& statistics;
   Failure& failure;
-  SimCatalog& catalog;
+  CatalogOracle& catalog;
   SimNetwork& network;
   Oracle& oracle;
   SessionOracle& sessions;
