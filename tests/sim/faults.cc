@@ -9,8 +9,13 @@
 namespace quorum::sim {
 
 Faults::Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload,
-               Topics* topics, Prng prng)
-    : world_(*world), nodes_(*nodes), workload_(*workload), topics_(*topics), prng_(prng) {}
+               Topics* topics, Producers* producers, Prng prng)
+    : world_(*world),
+      nodes_(*nodes),
+      workload_(*workload),
+      topics_(*topics),
+      producers_(*producers),
+      prng_(prng) {}
 
 void Faults::Start() {
   for (size_t kind = 0; kind < kFaultKinds; ++kind) Schedule(static_cast<FaultKind>(kind));
@@ -116,6 +121,7 @@ void Faults::RestartLater(SimNode& node) {
 void Faults::OnStopped(const SimNode& node) {
   workload_.OnStopped(node.id());
   topics_.OnStopped(node.id());
+  producers_.OnStopped(node.id());
 }
 
 void Faults::AfterCrash(SimNode& node) {

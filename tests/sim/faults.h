@@ -18,6 +18,7 @@
 
 #include "service/base/ids.h"
 #include "service/base/prng.h"
+#include "tests/sim/producers.h"
 #include "tests/sim/sim_node.h"
 #include "tests/sim/topics.h"
 #include "tests/sim/workload.h"
@@ -28,7 +29,7 @@ namespace quorum::sim {
 class Faults {
  public:
   Faults(World* world, std::vector<std::unique_ptr<SimNode>>* nodes, Workload* workload,
-         Topics* topics, Prng prng);
+         Topics* topics, Producers* producers, Prng prng);
 
   void Start();
   // No new fault from now on, and all that can be healed is: every node runs, every link works.
@@ -89,6 +90,7 @@ class Faults {
   std::vector<std::unique_ptr<SimNode>>& nodes_;
   Workload& workload_;
   Topics& topics_;
+  Producers& producers_;
   Prng prng_;
   bool healed_ = false;
   std::map<PartitionId, std::set<ReplicaKey>> destroyed_;

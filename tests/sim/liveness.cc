@@ -97,6 +97,8 @@ std::string SimCluster::WhatMembersMiss() const {
     missing = WhatReplicasMiss(partition, fact);
     if (!missing.empty()) return missing;
   }
+  missing = producers_->WhatIsMissing();
+  if (!missing.empty()) return missing;
   if (workload_->pending() == 0) return "";
   return absl::StrCat(workload_->pending(), " calls of clients are not answered");
 }
@@ -188,6 +190,7 @@ void SimCluster::CheckLiveness() {
   RunUntil(limit + TransferTime(), "not recovered", [this] { return WhatLeadersMiss(); });
   probing_ = false;
   workload_->Stop();
+  producers_->Stop();
   RunFor(options_.raft.election_timeout);
   NoteTargets();
   RunUntil(limit + TransferTime() + options_.workload.deadline_max + options_.topics.deadline_max,

@@ -26,10 +26,12 @@ uint64_t DecodePayload(const std::string& payload) {
   return absl::SimpleHexAtoi(payload.substr(0, kDigits), &attempt) ? attempt : 0;
 }
 
-void ClientOracle::OnAppendSent(uint64_t attempt, PartitionId partition, int records) {
+void ClientOracle::OnAppendSent(uint64_t attempt, PartitionId partition, int records,
+                                const AppendConditions& conditions) {
   Attempt sent;
   sent.partition = partition;
   sent.records = records;
+  sent.conditions = conditions;
   sent.sent_at = oracle_.Committed(partition).end();
   attempts_.emplace(attempt, sent);
 }
@@ -50,6 +52,9 @@ void ClientOracle::OnAppendDone(uint64_t id, const shard::AppendResult& result) 
       return;
     case shard::AppendResult::Outcome::kRefused:
       attempt.outcome = Outcome::kRefused;
+      if (result.refusal == shard::AppendRefusal::kOffsetMismatch) {
+        mismatched_.emplace_back(id, result);
+      }
       statistics_.Add(Counter::kAppendsRefused);
       return;
     case shard::AppendResult::Outcome::kUnknown:
@@ -85,6 +90,8 @@ void ClientOracle::OnDescribe(NodeId node, const shard::PartitionDescription& de
 void ClientOracle::AfterRound() {
   for (const uint64_t id : acknowledged_) CheckAcknowledged(id, attempts_.at(id));
   acknowledged_.clear();
+  for (const auto& [id, result] : mismatched_) CheckMismatch(attempts_.at(id), result);
+  mismatched_.clear();
   for (const Shown& shown : shown_) CheckShown(shown);
   shown_.clear();
 }
@@ -102,6 +109,44 @@ void ClientOracle::CheckAcknowledged(uint64_t id, const Attempt& attempt) {
                     attempt.sent_at.value(), " was committed, and lies at ",
                     attempt.base_offset.value());
   }
+  CheckConditions(id, attempt);
+}
+
+void ClientOracle::CheckConditions(uint64_t id, const Attempt& attempt) {
+  if (attempt.epoch != attempt.conditions.leader_epoch.value_or(attempt.epoch)) {
+    failure_.Report("condition", ToText(attempt.partition), " append ", id, " was for epoch ",
+                    attempt.conditions.leader_epoch->value(), " and happened in ",
+                    attempt.epoch.value());
+  }
+  if (!attempt.conditions.expected_offset.has_value()) return;
+  statistics_.Add(Counter::kConditionsMet);
+  const Offset expected = *attempt.conditions.expected_offset;
+  const ReplicaLog& log = oracle_.Committed(attempt.partition);
+  bool holds = expected <= attempt.base_offset;
+  for (size_t i = log.CountBelow(expected); i < log.size(); ++i) {
+    if (log[i].base_offset() >= attempt.base_offset) break;
+    if (!log[i].control() && log[i].next_offset() > expected) holds = false;
+  }
+  if (holds) return;
+  failure_.Report("condition", ToText(attempt.partition), " append ", id, " lies at ",
+                  attempt.base_offset.value(), " and expected the end at ", expected.value(),
+                  "; somebody else was first");
+}
+
+void ClientOracle::CheckMismatch(const Attempt& attempt, const shard::AppendResult& result) {
+  statistics_.Add(Counter::kConditionsMissed);
+  const Offset expected = *attempt.conditions.expected_offset;
+  const ReplicaLog& log = oracle_.Committed(attempt.partition);
+  if (result.committed_end > log.end()) {
+    failure_.Report("condition", ToText(attempt.partition), " the committed end is said to be ",
+                    result.committed_end.value(), "; it is ", log.end().value());
+  }
+  if (result.committed_end < expected) return;
+  for (size_t i = log.CountBelow(expected); i < log.size(); ++i) {
+    if (!log[i].control() && log[i].next_offset() > expected) return;
+  }
+  failure_.Report("condition", ToText(attempt.partition), " a condition on ", expected.value(),
+                  " is said not to hold; nothing of a client is committed there");
 }
 
 void ClientOracle::CheckShown(const Shown& shown) {
@@ -132,7 +177,8 @@ void ClientOracle::CheckShown(const Shown& shown) {
 }
 
 void ClientOracle::Account(PartitionId partition, const RecordBatch& batch) {
-  if (batch.control()) return;
+  // What has a producer is accounted for by the ProducerOracle.
+  if (batch.control() || batch.producer().has_value()) return;
   const auto records = DecodeRecords(batch);
   if (!records.ok()) {
     failure_.Report("I18", ToText(partition), " the records at ", batch.base_offset().value(),

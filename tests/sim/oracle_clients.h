@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "service/base/ids.h"
@@ -26,13 +28,21 @@ std::string EncodePayload(uint64_t attempt, size_t size);
 // 0 when the bytes are no payload.
 uint64_t DecodePayload(const std::string& payload);
 
+// Under which an append may happen only.
+struct AppendConditions {
+  // No record of a client lies at or above it.
+  std::optional<Offset> expected_offset;
+  std::optional<Epoch> leader_epoch;
+};
+
 class ClientOracle {
  public:
   ClientOracle(Failure* failure, Statistics* statistics, Oracle* oracle)
       : failure_(*failure), statistics_(*statistics), oracle_(*oracle) {}
 
-  // A client sends `records` records of payload `attempt`.
-  void OnAppendSent(uint64_t attempt, PartitionId partition, int records);
+  // A client sends `records` records of payload `attempt`, perhaps under conditions.
+  void OnAppendSent(uint64_t attempt, PartitionId partition, int records,
+                    const AppendConditions& conditions);
   void OnAppendDone(uint64_t attempt, const shard::AppendResult& result);
   // The process that was asked is gone, or never answered: the outcome is unknown.
   void OnAppendLost(uint64_t attempt);
@@ -50,6 +60,7 @@ class ClientOracle {
   struct Attempt {
     PartitionId partition;
     int records = 0;
+    AppendConditions conditions;
     Outcome outcome = Outcome::kPending;
     Offset base_offset;
     Epoch epoch;
@@ -65,6 +76,9 @@ class ClientOracle {
   };
 
   void CheckAcknowledged(uint64_t id, const Attempt& attempt);
+  // First writer wins: who was told that his condition holds lies right behind what he expected.
+  void CheckConditions(uint64_t id, const Attempt& attempt);
+  void CheckMismatch(const Attempt& attempt, const shard::AppendResult& result);
   void CheckShown(const Shown& shown);
   void Account(PartitionId partition, const RecordBatch& batch);
   void CheckOutcome(uint64_t id, const Attempt& attempt);
@@ -74,6 +88,8 @@ class ClientOracle {
   Oracle& oracle_;
   std::map<uint64_t, Attempt> attempts_;
   std::vector<uint64_t> acknowledged_;
+  // Told that their condition does not hold.
+  std::vector<std::pair<uint64_t, shard::AppendResult>> mismatched_;
   std::vector<Shown> shown_;
 };
 

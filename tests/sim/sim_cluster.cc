@@ -19,16 +19,18 @@ SimCluster::SimCluster(const SimOptions& options, Statistics* statistics, std::o
                   return nodes_[static_cast<size_t>(node.value() - 1)]->Find(partition);
                 }),
       clients_(&failure_, statistics, &oracle_),
+      producer_oracle_(&failure_, statistics, &oracle_, options.producers.expiry),
       catalog_(&failure_, statistics, &oracle_),
       prng_(Prng(options.seed).Fork("cluster")),
       network_(&queue_, options_.network, prng_.Fork("network"), &tracer_, statistics, &sessions_),
-      world_{options_, queue_,   tracer_, *statistics, failure_,
-             catalog_, network_, oracle_, sessions_,   clients_} {
+      world_{options_, queue_,  tracer_,   *statistics, failure_,        catalog_,
+             network_, oracle_, sessions_, clients_,    producer_oracle_} {
   MakeNodes();
   workload_ = std::make_unique<Workload>(&world_, &nodes_, prng_.Fork("workload"));
   topics_ = std::make_unique<Topics>(&world_, &nodes_, prng_.Fork("topics"));
+  producers_ = std::make_unique<Producers>(&world_, &nodes_, prng_.Fork("producers"));
   faults_ = std::make_unique<Faults>(&world_, &nodes_, workload_.get(), topics_.get(),
-                                     prng_.Fork("faults"));
+                                     producers_.get(), prng_.Fork("faults"));
   catalog_.SetObserver([this](PartitionId partition, const PartitionFact& fact) {
     tracer_.Note(NodeId(0),
                  absl::StrCat(ToText(partition), fact.created ? " is created" : " is being created",
@@ -99,7 +101,7 @@ void SimCluster::CheckEverythingSometimes() {
       // A client's call, or a Fetch that is parked, and the one before it, which its sender has
       // given up and which waits for its own deadline; and what controllers ask.
       const size_t fetches = node->Partitions().size() * (nodes_.size() + 1) + 8;
-      node->CheckAll(2 * (workload_->calls_max() + fetches));
+      node->CheckAll(2 * (workload_->calls_max() + producers_->calls_max() + fetches));
     }
     CheckEverythingSometimes();
   });
@@ -117,6 +119,7 @@ void SimCluster::Run() {
   CheckEverythingSometimes();
   if (options_.calm_start) StartCalmly();
   workload_->Start();
+  producers_->Start();
   topics_->GoOn(options_.safety_length * 3 / 4);
   faults_->Start();
   if (options_.beyond_tolerance) failure_.CountOnly("P6");

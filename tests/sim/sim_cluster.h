@@ -16,6 +16,7 @@
 
 #include "service/base/prng.h"
 #include "tests/sim/faults.h"
+#include "tests/sim/producers.h"
 #include "tests/sim/sim_node.h"
 #include "tests/sim/sim_options.h"
 #include "tests/sim/topics.h"
@@ -84,6 +85,7 @@ class SimCluster {
   Oracle oracle_;
   SessionOracle sessions_;
   ClientOracle clients_;
+  ProducerOracle producer_oracle_;
   CatalogOracle catalog_;
   Prng prng_;
   SimNetwork network_;
@@ -91,6 +93,7 @@ class SimCluster {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<Topics> topics_;
+  std::unique_ptr<Producers> producers_;
   std::unique_ptr<Faults> faults_;
   // What has to be committed of each partition: more than the largest log end when everything was
   // healed, so that it is known to take appends.

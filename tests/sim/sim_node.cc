@@ -46,6 +46,7 @@ shard::ShardConfig SimNode::MakeConfig(Incarnation incarnation) {
   config.fetch_entries_max = world_.options.fetch_entries_max;
   config.unsynced_bytes_max = world_.options.unsynced_bytes_max;
   config.fetched_unsynced_bytes_max = world_.options.unsynced_bytes_max;
+  config.producers.expiry = world_.options.producers.expiry;
   return config;
 }
 
@@ -252,6 +253,7 @@ MonoTime SimNode::RunShard(size_t index) {
   world_.oracle.AfterRound(process());
   world_.catalog.Advance();
   world_.clients.AfterRound();
+  world_.producers.AfterRound();
   return next;
 }
 

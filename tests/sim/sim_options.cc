@@ -97,6 +97,8 @@ WorkloadOptions DrawWorkload(Prng& prng, Duration election) {
   workload.think_max = election * prng.Between(1, 40) / 20;
   workload.records_max = static_cast<int>(prng.Between(1, 5));
   workload.payload_bytes_max = static_cast<int>(prng.Between(8, 200));
+  workload.conditional_ppm = prng.Chance(500'000) ? prng.Below(500'000) : 0;
+  workload.fenced_ppm = prng.Chance(300'000) ? prng.Below(300'000) : 0;
   workload.no_deadline_ppm = prng.Below(500'000);
   workload.deadline_max = election * prng.Between(2, 12);
   return workload;
@@ -111,6 +113,20 @@ TopicOptions DrawTopics(Prng& prng, Duration election) {
   if (prng.Chance(500'000)) topics.life_mean = election * prng.Between(10, 60);
   topics.deadline_max = election * prng.Between(4, 20);
   return topics;
+}
+
+ProducerOptions DrawProducers(Prng& prng, Duration election) {
+  ProducerOptions producers;
+  producers.idempotent = static_cast<int>(prng.Below(4));
+  producers.named_pairs = static_cast<int>(prng.Below(3));
+  producers.window = prng.Chance(300'000) ? 1 : static_cast<int>(prng.Between(2, 5));
+  producers.begin_anew_ppm = 10'000 + prng.Below(150'000);
+  // Now and then short enough to be forgotten meanwhile, or when a wall clock jumps.
+  if (prng.Chance(500'000)) {
+    producers.expiry = election * prng.Between(20, 100);
+    producers.expiry += std::chrono::seconds(prng.Between(0, 60));
+  }
+  return producers;
 }
 
 void DrawFaults(Prng& prng, SimOptions* options) {
@@ -172,6 +188,7 @@ SimOptions DrawOptions(uint64_t seed) {
   options.disk = DrawDisk(prng, election);
   options.workload = DrawWorkload(prng, election);
   options.topics = DrawTopics(prng, election);
+  options.producers = DrawProducers(prng, election);
   DrawFaults(prng, &options);
   if (options.beyond_tolerance) {
     options.topics.partitions = std::min(options.topics.partitions, 2);
@@ -207,7 +224,9 @@ std::string Describe(const SimOptions& options) {
       " slow_sync<=", ms(options.disk.slow_max), " items=", options.round_items_max,
       " cache=", options.cache_bytes_max, " fetch_bytes=", options.fetch_bytes_max,
       " mailbox=", options.mailbox_max, " clients=", options.workload.clients, "x",
-      options.workload.pipeline, " safety=", ms(options.safety_length), " faults:");
+      options.workload.pipeline, " producers=", options.producers.idempotent, "+",
+      options.producers.named_pairs, "x", options.producers.window,
+      " expiry=", ms(options.producers.expiry), " safety=", ms(options.safety_length), " faults:");
   if (options.beyond_tolerance) absl::StrAppend(&text, " BEYOND-TOLERANCE");
   for (size_t kind = 0; kind < kFaultKinds; ++kind) {
     if (options.fault_every[kind] == Duration::zero()) continue;

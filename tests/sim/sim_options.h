@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -76,6 +77,10 @@ struct WorkloadOptions {
   Duration think_max = Duration::zero();
   int records_max = 1;
   int payload_bytes_max = 16;
+  // How often an append expects the log to end where its client believes that it does, and how
+  // often it is for the epoch only that the client has seen last.
+  uint64_t conditional_ppm = 0;
+  uint64_t fenced_ppm = 0;
   // How often an append has no deadline, and how long the others have.
   uint64_t no_deadline_ppm = 0;
   Duration deadline_max = Duration::zero();
@@ -93,6 +98,18 @@ struct TopicOptions {
   Duration life_mean = Duration::zero();
   // How long an administrator waits for an answer at most.
   Duration deadline_max = Duration::zero();
+};
+
+struct ProducerOptions {
+  int idempotent = 0;
+  // Each writes under a name of its own, by turns.
+  int named_pairs = 0;
+  // Batches that one producer has out at a time. Range [1, 5].
+  int window = 1;
+  // How often, at each batch, a producer begins anew instead, under another id or the next epoch.
+  uint64_t begin_anew_ppm = 0;
+  // A producer that has been silent for so long is forgotten.
+  Duration expiry = std::chrono::hours(24);
 };
 
 struct SimOptions {
@@ -126,6 +143,7 @@ struct SimOptions {
   NetworkOptions network;
   DiskOptions disk;
   WorkloadOptions workload;
+  ProducerOptions producers;
   // The mean time between two faults of a kind; zero switches the kind off.
   std::array<Duration, kFaultKinds> fault_every{};
   // How long a fault lasts at most, where it lasts.

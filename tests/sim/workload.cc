@@ -81,6 +81,18 @@ void Workload::ThinkThenAppend(int client) {
   });
 }
 
+AppendConditions Workload::DrawConditions(PartitionId partition) {
+  AppendConditions conditions;
+  const AppendConditions& known = known_[partition];
+  if (prng_.Chance(world_.options.workload.conditional_ppm)) {
+    conditions.expected_offset = known.expected_offset.value_or(Offset(0));
+  }
+  if (prng_.Chance(world_.options.workload.fenced_ppm)) {
+    conditions.leader_epoch = known.leader_epoch;
+  }
+  return conditions;
+}
+
 void Workload::SendAppend(int client, PartitionId partition, SimNode& node) {
   if (!node.up()) {
     leaders_.erase(partition);
@@ -97,9 +109,13 @@ void Workload::SendAppend(int client, PartitionId partition, SimNode& node) {
   if (!prng_.Chance(workload.no_deadline_ppm)) {
     call.deadline = node.clock().Now() + prng_.Between(Duration(1), workload.deadline_max);
   }
+  AppendConditions conditions;
+  if (client != kProbe) conditions = DrawConditions(partition);
+  call.expected_offset = conditions.expected_offset;
+  call.leader_epoch = conditions.leader_epoch;
   call.done = [this, attempt](const shard::AppendResult& result) { OnAppendDone(attempt, result); };
-  world_.clients.OnAppendSent(attempt, partition, records);
-  appends_.emplace(attempt, Append{client, node.id(), partition});
+  world_.clients.OnAppendSent(attempt, partition, records, conditions);
+  appends_.emplace(attempt, Append{client, node.id(), partition, records});
   if (node.Post(partition, std::move(call))) return;
   shard::AppendResult refused;
   refused.error = raft::RaftError::kThrottled;
@@ -113,6 +129,12 @@ void Workload::OnAppendDone(uint64_t attempt, const shard::AppendResult& result)
   if (found == appends_.end()) return;
   const Append append = found->second;
   appends_.erase(found);
+  AppendConditions& known = known_[append.partition];
+  if (result.outcome == shard::AppendResult::Outcome::kCommitted) {
+    known = AppendConditions{result.base_offset + append.records, result.epoch};
+  } else if (result.refusal == shard::AppendRefusal::kOffsetMismatch) {
+    known.expected_offset = result.committed_end;
+  }
   if (result.hint.leader.has_value()) {
     leaders_[append.partition] = result.hint.leader->id;
   } else {

@@ -42,6 +42,7 @@ class Workload {
     int client = 0;
     NodeId node;
     PartitionId partition;
+    int records = 0;
   };
   struct Reader {
     SimNode* node = nullptr;
@@ -55,6 +56,7 @@ class Workload {
 
   void ThinkThenAppend(int client);
   void SendAppend(int client, PartitionId partition, SimNode& node);
+  AppendConditions DrawConditions(PartitionId partition);
   void OnAppendDone(uint64_t attempt, const shard::AppendResult& result);
   SimNode& ChooseNode(PartitionId partition);
   void AddReaders(SimNode& node);
@@ -74,6 +76,8 @@ class Workload {
   uint64_t last_attempt_ = 0;
   std::map<uint64_t, Append> appends_;
   std::map<PartitionId, NodeId> leaders_;
+  // What clients know of a log: where it ended, and in which epoch.
+  std::map<PartitionId, AppendConditions> known_;
   std::vector<Reader> readers_;
   size_t reading_ = 0;
 };

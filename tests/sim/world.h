@@ -9,6 +9,7 @@
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_catalog.h"
 #include "tests/sim/oracle_clients.h"
+#include "tests/sim/oracle_producers.h"
 #include "tests/sim/oracle_sessions.h"
 #include "tests/sim/sim_network.h"
 #include "tests/sim/sim_options.h"
@@ -28,6 +29,7 @@ struct World {
   Oracle& oracle;
   SessionOracle& sessions;
   ClientOracle& clients;
+  ProducerOracle& producers;
 };
 
 }  // namespace quorum::sim

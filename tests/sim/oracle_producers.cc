@@ -1,0 +1,212 @@
+#include "tests/sim/oracle_producers.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "service/base/record_codec.h"
+#include "tests/sim/oracle_clients.h"
+
+namespace quorum::sim {
+
+ProducerOracle::ProducerOracle(Failure* failure, Statistics* statistics, Oracle* oracle,
+                               Duration expiry)
+    : failure_(*failure),
+      statistics_(*statistics),
+      oracle_(*oracle),
+      expiry_ms_(std::chrono::duration_cast<std::chrono::milliseconds>(expiry).count()) {}
+
+void ProducerOracle::OnIds(int64_t first, uint32_t count) {
+  statistics_.Add(Counter::kProducerIds, count);
+  const auto next = ids_.upper_bound(first);
+  const bool above = next == ids_.end() || next->first >= first + count;
+  const bool below = next == ids_.begin() || std::prev(next)->second <= first;
+  if (!above || !below) failure_.Report("producer", "id ", first, " is given a second time");
+  ids_[first] = first + count;
+}
+
+void ProducerOracle::OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp,
+                            uint32_t records) {
+  Made made;
+  made.partition = partition;
+  made.stamp = stamp;
+  made.records = records;
+  made_.emplace(payload, made);
+}
+
+void ProducerOracle::OnSent(uint64_t payload) {
+  Made& made = made_.at(payload);
+  Model& model = Advance(made.partition);
+  made.follows = Follows(model, made.stamp);
+  made.forgotten = model.forgotten[made.stamp.id];
+}
+
+void ProducerOracle::OnAnswer(uint64_t payload, const shard::AppendResult& result) {
+  answers_.push_back(Answer{payload, result});
+}
+
+void ProducerOracle::OnBound(PartitionId partition, const ProducerBinding& binding) {
+  bindings_.emplace_back(partition, binding);
+}
+
+void ProducerOracle::AfterRound() {
+  for (const Answer& answer : answers_) CheckAnswer(answer);
+  answers_.clear();
+  for (const auto& [partition, binding] : bindings_) {
+    statistics_.Add(Counter::kBindings);
+    const Model& model = Advance(partition);
+    const bool known =
+        model.bindings.count({binding.name, binding.producer_id, binding.producer_epoch}) > 0;
+    const bool first =
+        bound_.emplace(partition, binding.producer_id, binding.producer_epoch).second;
+    if (known && first) continue;
+    failure_.Report("producer", ToText(partition), " ", binding.name, " is bound to epoch ",
+                    binding.producer_epoch, " of ", binding.producer_id,
+                    known ? " a second time" : ", which is not committed");
+  }
+  bindings_.clear();
+}
+
+ProducerOracle::Model& ProducerOracle::Advance(PartitionId partition) {
+  Model& model = models_[partition];
+  const ReplicaLog& log = oracle_.Committed(partition);
+  for (; model.taken < log.size(); ++model.taken) Take(partition, model, log[model.taken]);
+  return model;
+}
+
+void ProducerOracle::Take(PartitionId partition, Model& model, const RecordBatch& batch) {
+  const auto header = HeaderOf(batch);
+  if (!header.ok()) {
+    failure_.Report("producer", ToText(partition), " the batch at ", batch.base_offset().value(),
+                    " cannot be read");
+    return;
+  }
+  model.timestamp_ms = std::max(model.timestamp_ms, header->base_timestamp_ms);
+  if (header->producer.has_value()) {
+    CheckPayload(partition, batch);
+    TakeStamp(partition, model, *header);
+  }
+  for (const auto& [offset, binding] : header->bindings) {
+    TakeBinding(partition, model, offset, binding);
+  }
+  for (auto it = model.producers.begin(); it != model.producers.end();) {
+    const bool expired = model.timestamp_ms - it->second.last_timestamp_ms >= expiry_ms_;
+    if (expired) {
+      statistics_.Add(Counter::kProducersForgotten);
+      ++model.forgotten[it->first];
+    }
+    it = expired ? model.producers.erase(it) : std::next(it);
+  }
+}
+
+bool ProducerOracle::Follows(const Model& model, const ProducerStamp& stamp) {
+  const auto known = model.producers.find(stamp.id);
+  if (known == model.producers.end()) {
+    return stamp.base_sequence == 0 && stamp.id < kNamedProducerIds;
+  }
+  if (stamp.epoch == known->second.epoch) return stamp.base_sequence == known->second.next_sequence;
+  return stamp.epoch > known->second.epoch && known->second.name.empty() &&
+         stamp.base_sequence == 0;
+}
+
+void ProducerOracle::TakeStamp(PartitionId partition, Model& model, const BatchHeader& batch) {
+  const ProducerStamp& stamp = *batch.producer;
+  if (!Follows(model, stamp)) {
+    const auto known = model.producers.find(stamp.id);
+    const bool fenced = known != model.producers.end() && stamp.epoch < known->second.epoch;
+    failure_.Report("producer", ToText(partition), " the batch at ", batch.base_offset.value(),
+                    " of producer ", stamp.id, " epoch ", stamp.epoch, " sequence ",
+                    stamp.base_sequence, fenced ? " comes after its fence" : " does not follow");
+  }
+  Known& known = model.producers[stamp.id];
+  known.epoch = stamp.epoch;
+  known.next_sequence = stamp.base_sequence + batch.record_count();
+  known.last_timestamp_ms = model.timestamp_ms;
+}
+
+void ProducerOracle::TakeBinding(PartitionId partition, Model& model, Offset offset,
+                                 const ProducerBinding& binding) {
+  const auto named =
+      std::find_if(model.producers.begin(), model.producers.end(),
+                   [&](const auto& entry) { return entry.second.name == binding.name; });
+  const bool next =
+      named == model.producers.end()
+          ? binding.producer_id == kNamedProducerIds + offset.value() && binding.producer_epoch == 0
+          : binding.producer_id == named->first &&
+                binding.producer_epoch == named->second.epoch + 1;
+  if (!next) {
+    failure_.Report("producer", ToText(partition), " ", binding.name, " is bound at ",
+                    offset.value(), " to epoch ", binding.producer_epoch, " of ",
+                    binding.producer_id, ", which is not the next");
+  }
+  model.bindings.emplace(binding.name, binding.producer_id, binding.producer_epoch);
+  model.producers[binding.producer_id] =
+      Known{binding.producer_epoch, 0, model.timestamp_ms, binding.name};
+}
+
+// The batch is what its producer made.
+void ProducerOracle::CheckPayload(PartitionId partition, const RecordBatch& batch) {
+  const auto records = DecodeRecords(batch);
+  const uint64_t payload =
+      records.ok() ? DecodePayload(records->front().fields.value.value_or("")) : 0;
+  const auto made = made_.find(payload);
+  if (made != made_.end() && made->second.partition == partition &&
+      made->second.stamp == *batch.producer() && made->second.records == batch.record_count()) {
+    return;
+  }
+  failure_.Report("producer", ToText(partition), " nobody made the batch at ",
+                  batch.base_offset().value());
+}
+
+void ProducerOracle::CheckAnswer(const Answer& answer) {
+  const Made& made = made_.at(answer.payload);
+  switch (answer.result.outcome) {
+    case shard::AppendResult::Outcome::kCommitted:
+      statistics_.Add(answer.result.duplicate ? Counter::kDuplicatesTold
+                                              : Counter::kProducerBatches);
+      return CheckCommitted(made, answer.payload, answer.result);
+    case shard::AppendResult::Outcome::kRefused:
+      return CheckRefused(made, answer.result);
+    case shard::AppendResult::Outcome::kUnknown:
+      return;
+  }
+}
+
+void ProducerOracle::CheckCommitted(const Made& made, uint64_t payload,
+                                    const shard::AppendResult& result) {
+  const RecordBatch* batch = oracle_.Committed(made.partition).StartingAt(result.base_offset);
+  if (batch != nullptr && batch->producer() == made.stamp && batch->epoch() == result.epoch) {
+    const auto records = DecodeRecords(*batch);
+    if (records.ok() && DecodePayload(records->front().fields.value.value_or("")) == payload) {
+      return;
+    }
+  }
+  failure_.Report("I9", ToText(made.partition), " a batch of producer ", made.stamp.id,
+                  " sequence ", made.stamp.base_sequence, " is acknowledged at ",
+                  result.base_offset.value(), result.duplicate ? " as a duplicate" : "",
+                  " and is not committed there");
+}
+
+void ProducerOracle::CheckRefused(const Made& made, const shard::AppendResult& result) {
+  if (result.refusal == shard::AppendRefusal::kNone) return;
+  Model& model = Advance(made.partition);
+  const auto known = model.producers.find(made.stamp.id);
+  if (result.refusal == shard::AppendRefusal::kProducerFenced) {
+    statistics_.Add(Counter::kProducersFenced);
+    const bool fenced = known != model.producers.end() && known->second.epoch > made.stamp.epoch;
+    if (fenced || model.forgotten[made.stamp.id] > made.forgotten) return;
+    failure_.Report("producer", ToText(made.partition), " producer ", made.stamp.id,
+                    " is called fenced in epoch ", made.stamp.epoch, ", and is not");
+    return;
+  }
+  // A leader that is deposed and does not know it yet refuses by what it has.
+  const auto& leaders = oracle_.partitions().at(made.partition).leaders;
+  if (!leaders.empty() && result.hint.epoch < leaders.rbegin()->first) return;
+  // It followed all the time, and the producer was never forgotten.
+  if (!made.follows || !Follows(model, made.stamp)) return;
+  if (model.forgotten[made.stamp.id] > made.forgotten) return;
+  failure_.Report("producer", ToText(made.partition), " producer ", made.stamp.id, " epoch ",
+                  made.stamp.epoch, " sequence ", made.stamp.base_sequence,
+                  " is refused, and follows the log");
+}
+
+}  // namespace quorum::sim

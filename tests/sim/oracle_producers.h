@@ -1,0 +1,110 @@
+// ProducerOracle: what producers and their logs owe each other. It replays each committed log by
+// rules of its own, which say the same as service/shard/producer_states.h in a simpler way, and
+// checks:
+//
+//   * every batch of a producer follows its last one, in its newest epoch: so each is there exactly
+//     once, in order, and none comes after a fence (the binding of its name to a newer epoch);
+//   * a batch that is acknowledged, as new or as a duplicate, is committed at that offset by then;
+//   * a binding that is acknowledged is committed by then, and no two of them are alike;
+//   * a producer is called fenced, unknown or out of order only when it is;
+//   * ids are given out once.
+//
+// Thread: the simulator's only one.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "service/base/control_record.h"
+#include "service/base/ids.h"
+#include "service/base/producer.h"
+#include "service/base/record_batch.h"
+#include "service/base/time.h"
+#include "service/shard/client_calls.h"
+#include "tests/sim/failure.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/statistics.h"
+
+namespace quorum::sim {
+
+// Payloads of producers, so that no other client's is like one.
+inline constexpr uint64_t kProducerPayloads = uint64_t{1} << 63;
+
+class ProducerOracle {
+ public:
+  // `expiry` is that of the product's limits.
+  ProducerOracle(Failure* failure, Statistics* statistics, Oracle* oracle, Duration expiry);
+
+  void OnIds(int64_t first, uint32_t count);
+  // A batch of `records` records is made; its attempts are all alike.
+  void OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp,
+              uint32_t records);
+  // An attempt of it is sent.
+  void OnSent(uint64_t payload);
+  void OnAnswer(uint64_t payload, const shard::AppendResult& result);
+  void OnBound(PartitionId partition, const ProducerBinding& binding);
+
+  // A round is over: what was answered in it is compared with what is committed by now.
+  void AfterRound();
+
+ private:
+  struct Known {
+    int32_t epoch = 0;
+    int64_t next_sequence = 0;
+    int64_t last_timestamp_ms = 0;
+    std::string name;
+  };
+  // What the committed log says of its producers.
+  struct Model {
+    // Batches of the committed log that have been taken in.
+    size_t taken = 0;
+    int64_t timestamp_ms = 0;
+    std::map<int64_t, Known> producers;
+    // Every binding, and every producer that was forgotten, with how often.
+    std::set<std::tuple<std::string, int64_t, int32_t>> bindings;
+    std::map<int64_t, int> forgotten;
+  };
+  struct Made {
+    PartitionId partition;
+    ProducerStamp stamp;
+    uint32_t records = 0;
+    // When the newest attempt was sent, the log said that it follows; and had so often forgotten
+    // its producer.
+    bool follows = false;
+    int forgotten = 0;
+  };
+  struct Answer {
+    uint64_t payload = 0;
+    shard::AppendResult result;
+  };
+
+  Model& Advance(PartitionId partition);
+  void Take(PartitionId partition, Model& model, const RecordBatch& batch);
+  void TakeStamp(PartitionId partition, Model& model, const BatchHeader& batch);
+  void TakeBinding(PartitionId partition, Model& model, Offset offset,
+                   const ProducerBinding& binding);
+  void CheckPayload(PartitionId partition, const RecordBatch& batch);
+  static bool Follows(const Model& model, const ProducerStamp& stamp);
+  void CheckAnswer(const Answer& answer);
+  void CheckCommitted(const Made& made, uint64_t payload, const shard::AppendResult& result);
+  void CheckRefused(const Made& made, const shard::AppendResult& result);
+
+  Failure& failure_;
+  Statistics& statistics_;
+  Oracle& oracle_;
+  const int64_t expiry_ms_;
+  std::map<PartitionId, Model> models_;
+  std::map<uint64_t, Made> made_;
+  std::map<int64_t, int64_t> ids_;
+  std::set<std::tuple<PartitionId, int64_t, int32_t>> bound_;
+  std::vector<Answer> answers_;
+  std::vector<std::pair<PartitionId, ProducerBinding>> bindings_;
+};
+
+}  // namespace quorum::sim

@@ -1,0 +1,283 @@
+#include "tests/sim/producers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/base/record_codec.h"
+
+namespace quorum::sim {
+
+using shard::AppendRefusal;
+using shard::AppendResult;
+
+Producers::Producers(World* world, const std::vector<std::unique_ptr<SimNode>>* nodes, Prng prng)
+    : world_(*world), nodes_(*nodes), prng_(prng) {
+  const ProducerOptions& options = world_.options.producers;
+  writers_.resize(static_cast<size_t>(options.idempotent + 2 * options.named_pairs));
+  for (size_t i = static_cast<size_t>(options.idempotent); i < writers_.size(); ++i) {
+    const size_t pair = (i - static_cast<size_t>(options.idempotent)) / 2;
+    writers_[i].name = absl::StrCat("producer-", pair);
+  }
+}
+
+size_t Producers::calls_max() const {
+  return writers_.size() * (static_cast<size_t>(world_.options.producers.window) + 1);
+}
+
+void Producers::Start() {
+  for (size_t i = 0; i < writers_.size(); ++i) BeginLater(i);
+}
+
+Duration Producers::Pause() {
+  return prng_.Between(Duration::zero(), world_.options.raft.election_timeout / 2);
+}
+
+bool Producers::IsOver(const Writer& writer) const {
+  return !writer.partition.has_value() || world_.catalog.partitions().count(*writer.partition) == 0;
+}
+
+SimNode& Producers::ChooseNode(PartitionId partition) {
+  const auto known = leaders_.find(partition);
+  if (known != leaders_.end() && prng_.Chance(850'000)) {
+    return *nodes_[static_cast<size_t>(known->second.value() - 1)];
+  }
+  return *nodes_[prng_.Below(nodes_.size())];
+}
+
+void Producers::NoteLeader(PartitionId partition, const shard::LeaderHint& hint) {
+  if (hint.leader.has_value()) {
+    leaders_[partition] = hint.leader->id;
+  } else {
+    leaders_.erase(partition);
+  }
+}
+
+void Producers::BeginLater(size_t index) {
+  const Duration election = world_.options.raft.election_timeout;
+  Writer& writer = writers_[index];
+  writer.window.clear();
+  writer.stamp.reset();
+  world_.queue.After(prng_.Between(Duration::zero(), 4 * election),
+                     [this, index, run = ++writer.run] {
+                       if (writers_[index].run == run && !stopped_) Begin(index);
+                     });
+}
+
+// Pairs write to the same partition, whichever that is for the first of them.
+void Producers::Begin(size_t index) {
+  Writer& writer = writers_[index];
+  if (IsOver(writer)) {
+    const auto& partitions = world_.catalog.partitions();
+    if (partitions.size() < 2) return BeginLater(index);
+    auto chosen = partitions.begin();
+    std::advance(chosen, static_cast<int64_t>(1 + prng_.Below(partitions.size() - 1)));
+    writer.partition = chosen->first;
+    for (const Writer& other : writers_) {
+      if (!writer.name.empty() && other.name == writer.name && !IsOver(other)) {
+        writer.partition = other.partition;
+      }
+    }
+  }
+  GetId(index, writer.run);
+}
+
+void Producers::GetId(size_t index, uint64_t run) {
+  Writer& writer = writers_[index];
+  if (writer.run != run || writer.stamp.has_value()) return;
+  if (stopped_) return;
+  if (IsOver(writer)) return BeginLater(index);
+  const bool named = !writer.name.empty();
+  SimNode& node = ChooseNode(named ? *writer.partition : kMetadataPartition);
+  if (node.up()) return named ? Bind(index, run, node) : AskController(index, run, node);
+  leaders_.clear();
+  world_.queue.After(Pause(), [this, index, run] { GetId(index, run); });
+}
+
+void Producers::AskController(size_t index, uint64_t run, SimNode& node) {
+  constexpr uint32_t kIdsMax = 3;
+  controller::ProducerIdAllocation allocation;
+  allocation.count = static_cast<uint32_t>(1 + prng_.Below(kIdsMax));
+  allocation.deadline = node.clock().Now() + world_.options.topics.deadline_max;
+  const uint64_t call = AddCall(node, index, run, 0);
+  node.controller()->AllocateProducerIds(
+      allocation,
+      [this, call, count = allocation.count](const controller::ControllerResult& result) {
+        const std::optional<Call> asked = TakeCall(call);
+        if (!asked.has_value()) return;
+        NoteLeader(kMetadataPartition, result.hint);
+        const bool done = result.error == controller::ControllerError::kNone;
+        if (done) world_.producers.OnIds(result.first_producer_id, count);
+        Writer& writer = writers_[asked->writer];
+        if (writer.run != asked->run) return;
+        if (done) {
+          writer.stamp = ProducerStamp{result.first_producer_id, 0, 0};
+          return Think(asked->writer, asked->run);
+        }
+        world_.queue.After(Pause(), [this, again = *asked] { GetId(again.writer, again.run); });
+      });
+}
+
+void Producers::Bind(size_t index, uint64_t run, SimNode& node) {
+  const Writer& writer = writers_[index];
+  const PartitionId partition = *writer.partition;
+  const uint64_t id = AddCall(node, index, run, 0);
+  shard::BindProducerCall call;
+  call.partition = partition;
+  call.name = writer.name;
+  call.deadline =
+      node.clock().Now() + prng_.Between(Duration(1), world_.options.workload.deadline_max);
+  call.done = [this, id, partition, name = writer.name](const shard::BindProducerResult& result) {
+    const std::optional<Call> asked = TakeCall(id);
+    if (!asked.has_value()) return;
+    NoteLeader(partition, result.hint);
+    const bool done = result.outcome == AppendResult::Outcome::kCommitted;
+    if (done) {
+      world_.producers.OnBound(partition,
+                               ProducerBinding{name, result.producer_id, result.producer_epoch});
+    }
+    Writer& own = writers_[asked->writer];
+    if (own.run != asked->run) return;
+    if (done) {
+      own.stamp = ProducerStamp{result.producer_id, result.producer_epoch, 0};
+      return Think(asked->writer, asked->run);
+    }
+    world_.queue.After(Pause(), [this, again = *asked] { GetId(again.writer, again.run); });
+  };
+  if (node.Post(partition, std::move(call))) return;
+  (void)TakeCall(id);
+  world_.queue.After(Pause(), [this, index, run] { GetId(index, run); });
+}
+
+void Producers::Think(size_t index, uint64_t run) {
+  const Duration think = prng_.Between(Duration::zero(), world_.options.workload.think_max);
+  world_.queue.After(think, [this, index, run] {
+    Writer& writer = writers_[index];
+    if (writer.run != run || stopped_) return;
+    if (IsOver(writer)) return BeginLater(index);
+    // Now and then it forgets itself, as a process does that ends.
+    if (prng_.Chance(world_.options.producers.begin_anew_ppm)) return BeginLater(index);
+    if (writer.window.size() < static_cast<size_t>(world_.options.producers.window)) Make(index);
+    Think(index, run);
+  });
+}
+
+void Producers::Make(size_t index) {
+  Writer& writer = writers_[index];
+  const WorkloadOptions& workload = world_.options.workload;
+  Batch batch;
+  batch.payload = ++last_payload_;
+  batch.base_sequence = writer.stamp->base_sequence;
+  const int64_t records = prng_.Between(1, workload.records_max);
+  RecordsBuilder builder;
+  for (int64_t i = 0; i < records; ++i) {
+    RecordFields record;
+    record.value = EncodePayload(batch.payload,
+                                 static_cast<size_t>(prng_.Between(8, workload.payload_bytes_max)));
+    builder.Add(record);
+  }
+  batch.draft = builder.Finish(nodes_.front()->clock().WallTimeMs());
+  batch.draft.producer = *writer.stamp;
+  world_.producers.OnMade(batch.payload, *writer.partition, *writer.stamp,
+                          batch.draft.record_count);
+  writer.stamp->base_sequence += records;
+  writer.window.push_back(std::move(batch));
+  Send(index, writer.run, writer.window.back().payload);
+}
+
+void Producers::SendLater(size_t index, uint64_t run, uint64_t payload) {
+  world_.queue.After(Pause(), [this, index, run, payload] { Send(index, run, payload); });
+}
+
+void Producers::Send(size_t index, uint64_t run, uint64_t payload) {
+  Writer& writer = writers_[index];
+  if (writer.run != run) return;
+  if (IsOver(writer)) return BeginLater(index);
+  const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
+                                  [&](const Batch& one) { return one.payload == payload; });
+  if (batch == writer.window.end()) return;
+  SimNode& node = ChooseNode(*writer.partition);
+  if (!node.up()) {
+    leaders_.erase(*writer.partition);
+    return SendLater(index, run, payload);
+  }
+  const uint64_t id = AddCall(node, index, run, payload);
+  shard::AppendCall call;
+  call.partition = *writer.partition;
+  call.draft = batch->draft;
+  call.deadline =
+      node.clock().Now() + prng_.Between(Duration(1), world_.options.workload.deadline_max);
+  call.done = [this, id](const AppendResult& result) { OnSent(id, result); };
+  world_.producers.OnSent(payload);
+  if (node.Post(call.partition, call)) return;
+  (void)TakeCall(id);
+  SendLater(index, run, payload);
+}
+
+void Producers::OnSent(uint64_t id, const AppendResult& result) {
+  const std::optional<Call> call = TakeCall(id);
+  if (!call.has_value()) return;
+  world_.tracer.Mix(call->payload << 2 | static_cast<uint64_t>(result.outcome));
+  world_.producers.OnAnswer(call->payload, result);
+  Writer& writer = writers_[call->writer];
+  if (writer.run != call->run) return;
+  NoteLeader(*writer.partition, result.hint);
+  if (result.outcome != AppendResult::Outcome::kCommitted) return OnRefused(*call, result);
+  const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
+                                  [&](const Batch& one) { return one.payload == call->payload; });
+  if (batch != writer.window.end()) writer.window.erase(batch);
+}
+
+void Producers::OnRefused(const Call& call, const AppendResult& result) {
+  const Writer& writer = writers_[call.writer];
+  const bool first = !writer.window.empty() && writer.window.front().payload == call.payload;
+  const bool fenced = result.refusal == AppendRefusal::kProducerFenced;
+  if (fenced && writer.name.empty()) {
+    world_.failure.Report("producer", ToText(*writer.partition),
+                          " a producer without a name is fenced");
+  }
+  // Whoever is forgotten begins anew. Others that are told that they do not follow wait for those
+  // before them.
+  const bool forgotten = first && result.refusal == AppendRefusal::kUnknownProducer;
+  if (fenced || forgotten) return BeginLater(call.writer);
+  SendLater(call.writer, call.run, call.payload);
+}
+
+uint64_t Producers::AddCall(const SimNode& node, size_t writer, uint64_t run, uint64_t payload) {
+  calls_.emplace(++last_call_, Call{node.id(), writer, run, payload});
+  return last_call_;
+}
+
+std::optional<Producers::Call> Producers::TakeCall(uint64_t id) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return std::nullopt;
+  const Call call = found->second;
+  calls_.erase(found);
+  return call;
+}
+
+void Producers::OnStopped(NodeId node) {
+  for (auto it = calls_.begin(); it != calls_.end();) {
+    if (it->second.node != node) {
+      ++it;
+      continue;
+    }
+    const Call call = it->second;
+    it = calls_.erase(it);
+    if (call.payload != 0) {
+      SendLater(call.writer, call.run, call.payload);
+    } else {
+      world_.queue.After(Pause(), [this, call] { GetId(call.writer, call.run); });
+    }
+  }
+}
+
+std::string Producers::WhatIsMissing() const {
+  for (const Writer& writer : writers_) {
+    if (writer.window.empty() || IsOver(writer)) continue;
+    return absl::StrCat("a batch of a producer in ", ToText(*writer.partition), " finds no place");
+  }
+  return calls_.empty() ? "" : absl::StrCat(calls_.size(), " calls of producers are not answered");
+}
+
+}  // namespace quorum::sim
