@@ -53,6 +53,10 @@ Discovered ReadMetadata(const v1::MetadataResponse& response, const std::string&
   return found;
 }
 
+bool FindsItsWay(const shard::PartitionDescription& metadata, bool leader_reachable) {
+  return leader_reachable && !metadata.voters.empty();
+}
+
 Discovery::Discovery(std::string cluster_id, NodeId self, std::vector<std::string> bootstrap,
                      Parts parts)
     : cluster_id_(std::move(cluster_id)),

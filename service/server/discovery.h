@@ -22,6 +22,7 @@
 #include "service/base/ids.h"
 #include "service/base/mutex.h"
 #include "service/base/time.h"
+#include "service/shard/client_calls.h"
 #include "service/transport/address_book.h"
 #include "service/transport/outstanding_calls.h"
 
@@ -36,6 +37,10 @@ struct Discovered {
 
 // `asked` is the address that answered; it counts for the responder when the catalog has none.
 Discovered ReadMetadata(const v1::MetadataResponse& response, const std::string& asked);
+
+// Whether this node's replica of `__metadata` needs nobody else to find its leader. One that has
+// read no voters yet knows only the leader that it was told, whose disk may be gone for ever.
+bool FindsItsWay(const shard::PartitionDescription& metadata, bool leader_reachable);
 
 class Discovery {
  public:

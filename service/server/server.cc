@@ -318,7 +318,7 @@ bool Server::Node::CanReach(const std::optional<ReplicaKey>& leader) const {
 
 void Server::Node::LookForLeader() {
   shard::DescribeCall call{kMetadataPartition, [this](const shard::PartitionDescription& found) {
-                             leader_known = CanReach(found.hint.leader);
+                             leader_known = FindsItsWay(found, CanReach(found.hint.leader));
                            }};
   (void)shards->ForPartition(kMetadataPartition).Post(std::move(call));
   if (!leader_known) discovery->Ask();

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "service/base/voter_set.h"
+
 namespace quorum::server {
 namespace {
 
@@ -81,6 +83,17 @@ TEST(ReadMetadataTest, OtherTopicsSayNothing) {
   AddReplica(1, kFirst, partition);
   response.mutable_topics(0)->set_topic_id(17);
   EXPECT_THAT(ReadMetadata(response, "h:1").peers, IsEmpty());
+}
+
+// A node that joins is told of a leader, notes it, and is restarted before it has read anything. If
+// the disk of that leader is gone for ever meanwhile, only the bootstrap list helps.
+TEST(FindsItsWayTest, ALeaderThatWasOnlyToldOfIsNotEnough) {
+  shard::PartitionDescription metadata;
+  metadata.hint.leader = ReplicaKey{NodeId(2), kSecond};
+  EXPECT_FALSE(FindsItsWay(metadata, true));
+  metadata.voters = VoterSet({Voter{ReplicaKey{NodeId(2), kSecond}, ""}});
+  EXPECT_TRUE(FindsItsWay(metadata, true));
+  EXPECT_FALSE(FindsItsWay(metadata, false));
 }
 
 }  // namespace
