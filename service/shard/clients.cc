@@ -196,7 +196,7 @@ void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
   PartitionDescription description;
   description.partition = call.partition;
   description.now = shard.now;
-  const Partition* partition = shard.Find(call.partition);
+  Partition* partition = shard.Find(call.partition);
   if (partition == nullptr) {
     description.error = raft::RaftError::kUnknownTopicOrPartition;
     call.done(std::move(description));
@@ -207,6 +207,10 @@ void OnDescribeCall(ShardState& shard, const DescribeCall& call) {
     description.error = raft::RaftError::kThrottled;
     call.done(std::move(description));
     return;
+  }
+  // A leader that is the only voter has no timer at which it would hear whom sessions vouch for.
+  if (partition->replica.role() == raft::RoleKind::kLeader) {
+    StepPartition(shard, *partition, MakeTimerFired(shard, *partition));
   }
   const raft::Replica& replica = partition->replica;
   description.hint = HintOf(*partition);

@@ -33,21 +33,6 @@ std::vector<raft::PeerSeen> SeenByFollower(const ShardState& shard, const Partit
   return {raft::PeerSeen{*leader, *at}};
 }
 
-raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partition) {
-  switch (partition.replica.role()) {
-    case raft::RoleKind::kLeader:
-      return raft::TimerFired{SeenByLeader(shard, partition)};
-    case raft::RoleKind::kFollower:
-      return raft::TimerFired{SeenByFollower(shard, partition)};
-    case raft::RoleKind::kUnattached:
-    case raft::RoleKind::kProspective:
-    case raft::RoleKind::kCandidate:
-    case raft::RoleKind::kResigned:
-      return raft::TimerFired{};
-  }
-  return raft::TimerFired{};
-}
-
 // Writes the lower bounds of log end and watermark along with what is written anyway. What is
 // committed and synced here can never be cut, so both bounds are the same offset, and what the log
 // says of its producers up to there goes with them.
@@ -80,6 +65,21 @@ void SubmitRound(ShardState& shard) {
 }
 
 }  // namespace
+
+raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partition) {
+  switch (partition.replica.role()) {
+    case raft::RoleKind::kLeader:
+      return raft::TimerFired{SeenByLeader(shard, partition)};
+    case raft::RoleKind::kFollower:
+      return raft::TimerFired{SeenByFollower(shard, partition)};
+    case raft::RoleKind::kUnattached:
+    case raft::RoleKind::kProspective:
+    case raft::RoleKind::kCandidate:
+    case raft::RoleKind::kResigned:
+      return raft::TimerFired{};
+  }
+  return raft::TimerFired{};
+}
 
 void Arm(ShardState& shard, Partition& partition, MonoTime deadline) {
   if (partition.armed != kNever) shard.timers.erase({partition.armed, partition.id});

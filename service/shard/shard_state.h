@@ -335,6 +335,8 @@ void CheckShutdown(ShardState& shard);
 
 void Arm(ShardState& shard, Partition& partition, MonoTime deadline);
 void FireTimers(ShardState& shard);
+// With whom the sessions have vouched for in the meantime.
+raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partition);
 void FlushRound(ShardState& shard);
 MonoTime NextDeadline(const ShardState& shard);
 

@@ -111,6 +111,17 @@ TEST(NodeControllerTest, Live_FollowsTheNodesWhileNothingChanges) {
   EXPECT_TRUE(cluster.RunUntil([&] { return live() == Nodes({1, 2, 3, 4}); }));
 }
 
+// The leader has no timer of its own then, and whoever has nothing to fetch is vouched for by his
+// session only.
+TEST(NodeControllerTest, Live_WhoFollowsASoleVoterIsNotForgottenWhileNothingChanges) {
+  MiniCluster cluster(1, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  cluster.RunFor(std::chrono::seconds(330));
+  for (const NodeView& node : cluster.Controller()->controller().view().Nodes()) {
+    EXPECT_EQ(node.live, true) << node.key.id;
+  }
+}
+
 TEST(NodeControllerTest, NotController_ChangesNothingAndNamesTheLeader) {
   MiniCluster cluster(3, 0);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
