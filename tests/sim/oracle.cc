@@ -146,36 +146,41 @@ void Oracle::OnSynced(const ProcessId& process, const storage::WriteSet& set) {
 }
 
 void Oracle::Apply(const ProcessId& process, const storage::Write& write) {
-  std::visit(Overloaded{
-                 [&](const storage::AppendBatch& append) {
-                   SubmitBatch(process, append.partition, append.batch);
-                 },
-                 [&](const storage::TruncateLog& cut) {
-                   SubmitTruncation(process, cut.partition, cut.end);
-                 },
-                 [&](const storage::PutElectionState& put) {
-                   partitions_[put.partition].replicas[process.key].submitted_epoch =
-                       put.election.epoch;
-                 },
-                 [&](const storage::BirthReplica& birth) {
-                   ReplicaView& view = partitions_[birth.partition].replicas[process.key];
-                   view.submitted_epoch = birth.election.epoch;
-                   if (view.submitted.size() > 0) {
-                     failure_.Report("birth", ToText(birth.partition), " ", ToText(process.key),
-                                     " is born on top of a log");
-                   }
-                 },
-                 [&](const storage::BuryReplica& burial) {
-                   ReplicaView& view = partitions_[burial.partition].replicas[process.key];
-                   (void)view.submitted.TruncateTo(Offset(0));
-                   view.agreed = 0;
-                   view.committed = Offset(0);
-                   view.exposed = Offset(0);
-                   view.held_until = view.durable;
-                 },
-                 [](const auto&) {},
-             },
-             write);
+  std::visit(
+      Overloaded{
+          [&](const storage::AppendBatch& append) {
+            SubmitBatch(process, append.partition, append.batch);
+          },
+          [&](const storage::TruncateLog& cut) {
+            SubmitTruncation(process, cut.partition, cut.end);
+          },
+          [&](const storage::PutElectionState& put) {
+            partitions_[put.partition].replicas[process.key].submitted_epoch = put.election.epoch;
+          },
+          [&](const storage::BirthReplica& birth) {
+            ReplicaView& view = partitions_[birth.partition].replicas[process.key];
+            view.submitted_epoch = birth.election.epoch;
+            if (view.submitted.size() > 0) {
+              failure_.Report("birth", ToText(birth.partition), " ", ToText(process.key),
+                              " is born on top of a log");
+            }
+          },
+          [&](const storage::BuryReplica& burial) {
+            ReplicaView& view = partitions_[burial.partition].replicas[process.key];
+            // What it committed as a leader in this very round stays.
+            const auto led = led_commits_.find(burial.partition);
+            if (led != led_commits_.end()) {
+              TakeCommitted(burial.partition, process, view, led->second, view.submitted_epoch);
+            }
+            (void)view.submitted.TruncateTo(Offset(0));
+            view.agreed = 0;
+            view.committed = Offset(0);
+            view.exposed = Offset(0);
+            view.held_until = view.durable;
+          },
+          [](const auto&) {},
+      },
+      write);
 }
 
 void Oracle::ApplyDurable(const ProcessId& process, const storage::Write& write) {

@@ -98,6 +98,9 @@ class Oracle {
   void CheckCompleteness(const ProcessId& process, PartitionId partition, Epoch epoch);
   void CheckCommit(const ProcessId& process, PartitionId partition, const raft::Replica& replica,
                    ReplicaView& view);
+  // The records of `view` below `committed` are committed from now on.
+  void TakeCommitted(PartitionId partition, const ProcessId& process, ReplicaView& view,
+                     Offset committed, Epoch epoch);
   void CheckMajority(PartitionId partition, const raft::Replica& replica, const RecordBatch& last);
 
   Failure& failure_;

@@ -59,8 +59,7 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
   const Offset committed = replica.committed();
   view.exposed = replica.exposed();
   if (committed <= view.committed) return;
-  PartitionView& all = partitions_[partition];
-  ReplicaLog& known = all.committed;
+  const ReplicaLog& known = partitions_[partition].committed;
   const RecordBatch* last = view.submitted.EndingAt(committed);
   if (last == nullptr) {
     failure_.Report("I7", ToText(partition), " the watermark ", committed.value(), " of ",
@@ -74,6 +73,13 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
     failure_.Report("I5", ToText(partition), " ", ToText(process.key), " shows ", committed.value(),
                     "; committed is ", known.end().value());
   }
+  TakeCommitted(partition, process, view, committed, replica.election().epoch);
+}
+
+void Oracle::TakeCommitted(PartitionId partition, const ProcessId& process, ReplicaView& view,
+                           Offset committed, Epoch epoch) {
+  PartitionView& all = partitions_[partition];
+  ReplicaLog& known = all.committed;
   for (size_t i = view.submitted.CountBelow(view.committed); i < view.submitted.size(); ++i) {
     const RecordBatch& batch = view.submitted[i];
     if (batch.next_offset() > committed) break;
@@ -85,7 +91,7 @@ void Oracle::CheckCommit(const ProcessId& process, PartitionId partition,
       }
     } else {
       if (!known.Append(batch)) break;
-      all.committed_in.push_back(replica.election().epoch);
+      all.committed_in.push_back(epoch);
       statistics_.Add(Counter::kCommittedRecords, batch.record_count());
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
 #include "service/base/record_codec.h"
 #include "tests/sim/oracle_clients.h"
 
@@ -180,10 +181,16 @@ void ProducerOracle::CheckCommitted(const Made& made, uint64_t payload,
       return;
     }
   }
+  const std::string there =
+      batch == nullptr ? "nothing"
+      : !batch->producer().has_value()
+          ? "another batch"
+          : absl::StrCat("producer ", batch->producer()->id, " sequence ",
+                         batch->producer()->base_sequence, " of epoch ", batch->epoch().value());
   failure_.Report("I9", ToText(made.partition), " a batch of producer ", made.stamp.id,
                   " sequence ", made.stamp.base_sequence, " is acknowledged at ",
-                  result.base_offset.value(), result.duplicate ? " as a duplicate" : "",
-                  " and is not committed there");
+                  result.base_offset.value(), " of epoch ", result.epoch.value(),
+                  result.duplicate ? " as a duplicate" : "", "; committed there is ", there);
 }
 
 void ProducerOracle::CheckRefused(const Made& made, const shard::AppendResult& result) {

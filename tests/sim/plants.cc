@@ -39,9 +39,9 @@ bool Passes(const std::string& plant, uint64_t seed) {
 
 const std::vector<KnownPlant>& KnownPlants() {
   static const std::vector<KnownPlant>& plants = *new std::vector<KnownPlant>{
-      {"M01", 1}, {"M03", 1},   {"M04", 1}, {"M05", 2}, {"M06", 1},  {"M07", 1},
-      {"M09", 1}, {"M10", 102}, {"M11", 1}, {"M13", 2}, {"M37", 61}, {"M38", 2},
-      {"M39", 1}, {"M40", 2},   {"M41", 1}, {"M43", 1},
+      {"M01", 1},  {"M03", 2}, {"M04", 1}, {"M05", 1},   {"M06", 1},   {"M07", 1}, {"M09", 1},
+      {"M10", 49}, {"M11", 1}, {"M13", 1}, {"M37", 154}, {"M38", 21},  {"M39", 1}, {"M40", 45},
+      {"M41", 6},  {"M42", 1}, {"M43", 1}, {"M44", 58},  {"M45", 373}, {"M47", 3},
   };
   return plants;
 }

@@ -236,9 +236,10 @@ void Producers::OnRefused(const Call& call, const AppendResult& result) {
     world_.failure.Report("producer", ToText(*writer.partition),
                           " a producer without a name is fenced");
   }
-  // Whoever is forgotten begins anew. Others that are told that they do not follow wait for those
-  // before them.
-  const bool forgotten = first && result.refusal == AppendRefusal::kUnknownProducer;
+  // Who does not follow although all before it is in the log was forgotten, and begins anew; the
+  // others wait for those before them.
+  const bool forgotten = first && (result.refusal == AppendRefusal::kUnknownProducer ||
+                                   result.refusal == AppendRefusal::kOutOfOrderSequence);
   if (fenced || forgotten) return BeginLater(call.writer);
   SendLater(call.writer, call.run, call.payload);
 }

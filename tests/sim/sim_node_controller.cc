@@ -99,7 +99,9 @@ void SimNode::OnFenced(const std::string& reason) {
 
 void SimNode::LookForLeader() {
   const raft::Replica* metadata = Find(kMetadataPartition);
-  if (metadata == nullptr || metadata->election().leader.has_value()) return;
+  if (metadata == nullptr) return;
+  // As service/server/discovery.h: who has read no voters yet knows nobody but one leader.
+  if (metadata->election().leader.has_value() && !metadata->voters().Latest().empty()) return;
   const std::optional<ReplicaKey> found = world_.network.Discover(id_);
   if (!found.has_value()) return;
   (void)Post(kMetadataPartition, shard::DiscoveryCall{kMetadataPartition, {*found}});
