@@ -45,6 +45,7 @@ shard::ShardConfig SimNode::MakeConfig(Incarnation incarnation) {
   config.fetch_bytes_max = world_.options.fetch_bytes_max;
   config.fetch_entries_max = world_.options.fetch_entries_max;
   config.unsynced_bytes_max = world_.options.unsynced_bytes_max;
+  config.gated_max = kGatedMax;
   config.fetched_unsynced_bytes_max = world_.options.unsynced_bytes_max;
   config.producers.expiry = world_.options.producers.expiry;
   return config;

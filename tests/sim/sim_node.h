@@ -37,6 +37,10 @@
 
 namespace quorum::sim {
 
+// What may wait for the disk on one shard (ShardConfig::gated_max); what its replicas ask for by
+// themselves comes on top.
+inline constexpr size_t kGatedMax = 100;
+
 class SimNode : public NetworkHost,
                 private shard::PeerTransport,
                 private shard::ShardDirectory,

@@ -104,7 +104,8 @@ void SimNode::CheckAll(size_t waiters_max) {
   // Behind a slow disk answers pile up, to which a bound of the shard's applies; when it has done
   // its work, nothing of them may be left.
   for (const auto& shard : slots_) {
-    if (shard->gated_count() > 0) return;
+    // The bound, and the entries of the last request that was taken below it.
+    if (shard->gated_count() > 0) waiters_max += kGatedMax + shard->Partitions().size();
   }
   if (waiter_count() > waiters_max) {
     world_.failure.Report("bounds", "node ", id_.value(), " waits for ", waiter_count(),
