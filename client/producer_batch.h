@@ -42,7 +42,7 @@ struct ProducerBatch {
   enum class State {
     // A call is on its way, or waits for its next attempt.
     kCalling,
-    // The last answer said that an earlier batch is missing, which has no outcome yet.
+    // The last answer said that an earlier batch is missing, which had no outcome yet.
     kParked,
     // Not in the log; sent anew under another stamp, once nothing is on its way.
     kAbsent,
@@ -57,6 +57,9 @@ struct ProducerBatch {
   int64_t number = 0;
   // The latest one of its appends.
   MonoTime deadline;
+  // Every batch before had its outcome when the call began: only then does "out of order" say more
+  // than that it came too early.
+  bool began_first = false;
   // Why the last call failed.
   Error error;
   // An attempt ended without a proof of refusal.

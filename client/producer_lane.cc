@@ -159,6 +159,7 @@ void ProducerLane::OnInit(const Result<v1::InitProducerResponse>& result) {
 
 void ProducerLane::StartCall(const ProducerBatchPointer& batch) {
   batch->state = State::kCalling;
+  batch->began_first = batch == outstanding_.front();
   CallSettings settings{CallKind::kIdempotent, partition_, CallOptions()};
   settings.options.timeout = batch->deadline - core_.loop.Now();
   settings.options.on_retry = options_.on_retry;
@@ -198,7 +199,7 @@ void ProducerLane::OnFailed(const ProducerBatchPointer& batch, Error error) {
       ProvesRefusal(batch->error) && batch->error.reason == v1::ERROR_REASON_OUT_OF_ORDER_SEQUENCE;
   if (IsBehindGap(*batch)) {
     NoteAbsent(batch);
-  } else if (out_of_order && batch != outstanding_.front()) {
+  } else if (out_of_order && !batch->began_first) {
     batch->state = State::kParked;
   } else {
     Conclude(batch);

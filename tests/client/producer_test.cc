@@ -211,8 +211,11 @@ TEST_F(ProducerTest, BadRecord_DoesNotTakeTheOthersOfItsBatchWithIt) {
   EXPECT_EQ(log_.values().size(), 90u);
 }
 
+// A named one, because it has no other epoch to go to.
 TEST_F(ProducerTest, OvertakenBatches_KeepTheirOrder) {
-  Producer producer(*client_);
+  ProducerOptions options;
+  options.name = "controller";
+  Producer producer(*client_, options);
   ASSERT_TRUE(producer.Init(kOrders).ok());
   log_.FailNext(Fault::kOvertaken, 3);
   Outcomes outcomes;
@@ -242,10 +245,43 @@ TEST_F(ProducerTest, LostAnswer_IsNotForgottenBehindNewerBatches) {
     AppendSpec spec = SpecOf("v" + std::to_string(i));
     spec.leader_epoch = Epoch(3);  // A batch of its own.
     producer.Append(spec, outcomes.Next());
+    if (i == 0) ASSERT_TRUE(node_.append.Await(1)) << "the fault is the first one's";
   }
   ASSERT_TRUE(producer.Flush(seconds(20)));
   EXPECT_EQ(outcomes.Letters(), std::string(20, 'C'));
   EXPECT_EQ(log_.values().size(), 20u);
+}
+
+// The second batch is lost, then found to be too early; what it is told after that proves nothing.
+TEST_F(ProducerTest, LostAttempt_IsNotForgottenWhileAnEarlierBatchIsOpen) {
+  node_.append.Then(
+      [this](grpc::ServerContext*, const v1::AppendRequest&, v1::AppendResponse* answer) {
+        // The fourth is sent once the third was answered.
+        EXPECT_TRUE(node_.append.Await(4));
+        answer->set_base_offset(0);
+        return grpc::Status::OK;
+      });
+  node_.append.Then([](auto...) { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost"); });
+  node_.append.Then([](auto...) {
+    return ToStatus(AsRefused({google::rpc::FAILED_PRECONDITION, "OUT_OF_ORDER_SEQUENCE"}));
+  });
+  node_.append.Always([](auto...) {
+    return ToStatus(AsRefused({google::rpc::UNAVAILABLE, "LEADER_NOT_AVAILABLE"}));
+  });
+  Producer producer(*client_);
+  const PartitionName other{"orders", 1};
+  ASSERT_TRUE(producer.Init(other).ok());
+  Outcomes outcomes;
+  producer.Append(SpecOf("a"), outcomes.Next());
+  ASSERT_TRUE(node_.append.Await(1));
+  AppendSpec spec = SpecOf("b");
+  spec.timeout = milliseconds(500);
+  producer.Append(spec, outcomes.Next());
+  ASSERT_TRUE(node_.append.Await(3));
+  EXPECT_EQ(LetterOf(producer.AppendAndWait({other, {RecordOf("c")}, {}, {}, milliseconds(50)})),
+            'R');
+  ASSERT_TRUE(producer.Flush(seconds(20)));
+  EXPECT_EQ(outcomes.Letters(), "CU");
 }
 
 TEST_F(ProducerTest, ForgottenProducer_BecomesAnother) {
