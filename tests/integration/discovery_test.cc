@@ -127,9 +127,7 @@ TEST_F(DiscoveryTest, GoesOnWhileTheLeaderIsKnownButNotWhereItIs) {
   EXPECT_EQ(guide.fetches(), 0) << "nobody has told it where the leader is";
   guide.TellAddress();
   EXPECT_TRUE(Await("it fetches", [&] { return guide.fetches() > 0 ? "" : "it does not"; }));
-  const int found = guide.asked();
-  ASSERT_TRUE(Await("more fetches", [&] { return guide.fetches() > 5 ? "" : "none"; }));
-  EXPECT_LE(guide.asked(), found + 2) << "it has found what it looked for";
+  // A node that has read no voters yet asks on all the same: the leader may be gone tomorrow.
 }
 
 }  // namespace
