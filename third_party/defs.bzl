@@ -81,9 +81,9 @@ def quorum_cc_test(name, deps = [], copts = [], features = [], size = "small", *
         copts = _WARNINGS + copts,
         features = ["layering_check"] + features,
         deps = deps + [
+            "//tests/main",
             "@system//:glog",
             "@system//:gmock",
-            "@system//:gtest_main",
         ],
         **kwargs
     )

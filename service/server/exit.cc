@@ -1,6 +1,7 @@
 #include "service/server/exit.h"
 
 #include <execinfo.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +38,12 @@ int Report(const storage::StoreError& error) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   WriteToStandardError(text + "\n");
   return error.exit_code;
+}
+
+void InstallCrashTrace() {
+  google::InstallFailureSignalHandler();
+  // Which glog counts as a crash.
+  signal(SIGTERM, SIG_DFL);
 }
 
 void InstallAssertionExit() { google::InstallFailureFunction(&ExitOfAssertion); }

@@ -43,4 +43,8 @@ int Report(const storage::StoreError& error);
 // process with exit code 5. Call it after glog is initialised.
 void InstallAssertionExit();
 
+// From now on a signal that means a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) prints a stack
+// before it ends the process.
+void InstallCrashTrace();
+
 }  // namespace quorum::server

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
       quorum::server::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc), &line);
   google::InitGoogleLogging(argv[0]);
   quorum::server::InstallAssertionExit();
+  quorum::server::InstallCrashTrace();
   if (error.has_value()) return quorum::server::Report(*error);
   if (line.help) std::cout << quorum::server::HelpText();
   if (line.version) std::cout << "quorumd " << quorum::server::kSoftwareVersion << std::endl;

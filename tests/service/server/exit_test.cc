@@ -1,6 +1,7 @@
 #include "service/server/exit.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <set>
 
@@ -24,6 +25,22 @@ TEST(AssertionDeathTest, AFailedCheckEndsWithItsOwnCode) {
     CHECK_EQ(1 + 1, 3) << "the reason";
   };
   EXPECT_EXIT(fail(), testing::ExitedWithCode(5), "the reason(.|\n)*FATAL reason=ASSERTION");
+}
+
+TEST(CrashDeathTest, ACrashPrintsAStackAndEndsBySignal) {
+  const auto crash = [] {
+    InstallCrashTrace();
+    raise(SIGSEGV);
+  };
+  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "SIGSEGV(.|\n)*@ +0x");
+}
+
+TEST(CrashDeathTest, BeingAskedToStopIsNone) {
+  const auto stop = [] {
+    InstallCrashTrace();
+    raise(SIGTERM);
+  };
+  EXPECT_EXIT(stop(), testing::KilledBySignal(SIGTERM), "^$");
 }
 
 TEST(EntropyTest, DrawsDiffer) {
