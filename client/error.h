@@ -21,6 +21,7 @@
 #include "google/rpc/code.pb.h"
 #include "google/rpc/status.pb.h"
 #include "quorum/v1/error.pb.h"
+#include "service/base/check.h"
 #include "service/base/ids.h"
 #include "service/base/time.h"
 
@@ -101,12 +102,18 @@ class [[nodiscard]] Result {
 
   bool ok() const { return std::holds_alternative<T>(state_); }
 
-  // Only when ok().
-  const T& value() const { return *std::get_if<T>(&state_); }
-  T& value() { return *std::get_if<T>(&state_); }
+  // CHECKs ok().
+  const T& value() const {
+    CHECK(ok()) << "there is no value: " << std::get_if<Error>(&state_)->ToString();
+    return *std::get_if<T>(&state_);
+  }
+  T& value() { return const_cast<T&>(std::as_const(*this).value()); }
 
-  // Only when not ok().
-  const Error& error() const { return *std::get_if<Error>(&state_); }
+  // CHECKs that it is not ok().
+  const Error& error() const {
+    CHECK(!ok()) << "there is no error";
+    return *std::get_if<Error>(&state_);
+  }
 
  private:
   std::variant<T, Error> state_;

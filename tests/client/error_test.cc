@@ -74,6 +74,14 @@ TEST(ErrorTest, NothingSent_ProvesRefusal) {
   EXPECT_FALSE(MayHaveHappened(NotSentError("nobody there")));
 }
 
+TEST(ResultDeathTest, WhatIsNotThere_EndsTheProgramAndSaysWhy) {
+  const Result<int> failed = NotSentError("nobody there");
+  EXPECT_DEATH(failed.value(), "there is no value: .*nobody there");
+  const Result<int> succeeded = 3;
+  EXPECT_EQ(succeeded.value(), 3);
+  EXPECT_DEATH(succeeded.error(), "there is no error");
+}
+
 TEST(ErrorTest, AnswerWithoutOffset_IsUnknown) {
   EXPECT_TRUE(std::holds_alternative<Unknown>(OutcomeOf(v1::AppendResponse())));
   v1::AppendResponse response;
