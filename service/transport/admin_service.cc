@@ -103,6 +103,9 @@ grpc::ServerUnaryReactor* AdminService::CreateTopic(grpc::CallbackServerContext*
   steps.ask = [this, creation](controller::ControllerDone done) {
     parts_.controller.CreateTopic(creation, std::move(done));
   };
+  steps.shown = [this](const v1::CreateTopicResponse& made) {
+    return parts_.catalog.FindTopic(TopicId(made.topic().topic_id())) != nullptr;
+  };
   steps.encode = [this](const controller::ControllerResult& result, v1::CreateTopicResponse* made) {
     if (result.topic == nullptr) return;
     EncodeTopic(*result.topic, made->mutable_topic());
@@ -130,6 +133,9 @@ grpc::ServerUnaryReactor* AdminService::DeleteTopic(grpc::CallbackServerContext*
   steps.method = "/quorum.v1.AdminService/DeleteTopic";
   steps.ask = [this, removal](controller::ControllerDone done) {
     parts_.controller.DeleteTopic(removal, std::move(done));
+  };
+  steps.shown = [this](const v1::DeleteTopicResponse& made) {
+    return parts_.catalog.FindTopic(TopicId(made.topic_id())) == nullptr;
   };
   steps.encode = [](const controller::ControllerResult& result, v1::DeleteTopicResponse* made) {
     made->set_topic_id(result.deleted.value());

@@ -1,6 +1,8 @@
 // CatalogChange: a change of the catalog on its way to the controller, here or one hop away. It
 // takes the way of an append (forward_policy.h): what may have been done is not done again, unless
-// that does no harm.
+// that does no harm. A change that another node has made is answered when this node's own catalog
+// shows it, so that who asks the same node next finds it; a copy that lags for long is not waited
+// for.
 //
 // Lifecycle: Run makes one, which lives until `done` has run. Thread: any, one after the other.
 
@@ -43,6 +45,8 @@ class CatalogChange : public std::enable_shared_from_this<CatalogChange<Request,
     const char* method;
     // Asks this node's controller.
     std::function<void(controller::ControllerDone)> ask;
+    // Whether this node's catalog shows the change that was answered; empty: nobody looks.
+    std::function<bool(const Response&)> shown;
     // The answer to a change that was made.
     std::function<void(const controller::ControllerResult&, Response*)> encode;
     // Once. The response has a meaning when the status is OK.
@@ -56,6 +60,10 @@ class CatalogChange : public std::enable_shared_from_this<CatalogChange<Request,
   }
 
  private:
+  // A second at most.
+  static constexpr Duration kLookPause = std::chrono::milliseconds(5);
+  static constexpr int kLooksMax = 200;
+
   CatalogChange(ClientParts& parts, Request request, ChangeOptions options, Steps steps)
       : parts_(parts),
         request_(std::move(request)),
@@ -135,7 +143,7 @@ class CatalogChange : public std::enable_shared_from_this<CatalogChange<Request,
   void OnForwarded(const grpc::Status& status, Response response) {
     status_ = status;
     response_ = std::move(response);
-    if (status.ok()) return After(AttemptResult::kCommitted);
+    if (status.ok()) return AwaitShown(kLooksMax);
     const google::rpc::Status rpc = RpcStatusOf(status);
     const std::optional<shard::LeaderHint> hint = HintIn(parts_, rpc);
     if (hint.has_value()) parts_.hints.Note(kMetadataPartition, *hint);
@@ -146,6 +154,14 @@ class CatalogChange : public std::enable_shared_from_this<CatalogChange<Request,
                            HasReason(rpc, v1::ERROR_REASON_LEADER_NOT_AVAILABLE) ||
                            HasReason(rpc, v1::ERROR_REASON_SHUTTING_DOWN);
     After(elsewhere ? AttemptResult::kNotLeader : AttemptResult::kRefused);
+  }
+
+  void AwaitShown(int looks) {
+    const bool late = parts_.clock.Now() + kLookPause >= options_.deadline;
+    if (looks == 0 || late || options_.cancelled() || !steps_.shown || steps_.shown(response_)) {
+      return After(AttemptResult::kCommitted);
+    }
+    RunAfter(kLookPause, [self = this->shared_from_this(), looks] { self->AwaitShown(looks - 1); });
   }
 
   void After(AttemptResult result) { Do(route_.After(result, Controller(), parts_.clock.Now())); }

@@ -104,6 +104,27 @@ TEST(TopicsTest, DeletedAndCreatedAgainMixNothing) {
   }
 }
 
+TEST(TopicsTest, WhoAsksTheSameNodeNextFindsWhatItHasChanged) {
+  Cluster cluster{ClusterOptions()};
+  ASSERT_TRUE(cluster.Start());
+  for (int round = 0; round < 5; ++round) {
+    for (const int32_t id : cluster.ids()) {
+      v1::CreateTopicRequest request;
+      request.set_name(kTopic);
+      v1::CreateTopicResponse created;
+      const grpc::Status status =
+          Call(*cluster.stubs(id).admin, &v1::AdminService::Stub::CreateTopic, request, &created);
+      ASSERT_TRUE(status.ok()) << FailureOf(status);
+      Failure failure;
+      EXPECT_EQ(IdOf(cluster, id, &failure), created.topic().topic_id()) << failure;
+      ASSERT_NO_FATAL_FAILURE(Append(cluster.stubs(id), "value"));
+      ASSERT_TRUE(cluster.DeleteTopic(kTopic, id));
+      EXPECT_EQ(IdOf(cluster, id, &failure), 0u);
+      EXPECT_EQ(failure.reason, "UNKNOWN_TOPIC_OR_PARTITION");
+    }
+  }
+}
+
 TEST(TopicsTest, SuccessorOfTheNameOnANodeThatMissedBoth) {
   Cluster cluster{ClusterOptions()};
   ASSERT_TRUE(cluster.Start());

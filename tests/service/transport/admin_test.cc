@@ -63,6 +63,38 @@ TEST_F(AdminTest, AChangeGoesOneHopToTheController) {
   EXPECT_EQ(created_.topic().name(), "orders");
 }
 
+TEST_F(AdminTest, AChangeMadeElsewhereIsAnsweredWhenTheNodeAskedShowsIt) {
+  one_.controller.result.error = ControllerError::kNotController;
+  one_.controller.result.hint = {KeyOf(2), Epoch(5)};
+  two_.catalog.Add(9, "new", 1, {2});
+  two_.controller.result.topic = two_.catalog.FindTopic("new");
+  two_.controller.result.deleted = TopicId(9);
+
+  one_.catalog.Lag(3);
+  one_.catalog.Add(9, "new", 1, {2});
+  ASSERT_TRUE(Create(Request()).ok());
+  EXPECT_EQ(one_.catalog.lag(), 0);
+
+  one_.catalog.Lag(3);
+  one_.catalog.Remove("new");
+  v1::DeleteTopicRequest request;
+  request.set_name("new");
+  grpc::ClientContext context;
+  v1::DeleteTopicResponse response;
+  ASSERT_TRUE(one_.admin().DeleteTopic(&context, request, &response).ok());
+  EXPECT_EQ(one_.catalog.lag(), 0);
+}
+
+TEST_F(AdminTest, ANodeWhoseCatalogLagsForLongAnswersAllTheSame) {
+  one_.controller.result.error = ControllerError::kNotController;
+  one_.controller.result.hint = {KeyOf(2), Epoch(5)};
+  two_.catalog.Add(9, "new", 1, {2});
+  two_.controller.result.topic = two_.catalog.FindTopic("new");
+  one_.catalog.Lag(1'000'000);
+  EXPECT_TRUE(Create(Request()).ok());
+  EXPECT_LT(one_.catalog.lag(), 999'999) << "it has not looked again";
+}
+
 TEST_F(AdminTest, AChangeThatMayHaveBeenMadeIsNotRepeated) {
   one_.controller.result.error = ControllerError::kOutcomeUnknown;
   const grpc::Status status = Create(Request());

@@ -19,16 +19,37 @@ void FakeCatalog::Add(uint64_t id, const std::string& name, uint32_t partitions,
   partition.plan_version = Offset(7);
   for (const int32_t node : replicas) partition.assignment.push_back(KeyOf(node));
   topic->partitions.assign(partitions, partition);
+  MutexLock lock(&mutex_);
   topics_[name] = std::move(topic);
 }
 
+void FakeCatalog::Remove(const std::string& name) {
+  MutexLock lock(&mutex_);
+  topics_.erase(name);
+}
+
+void FakeCatalog::Lag(int lookups) {
+  MutexLock lock(&mutex_);
+  lag_ = lookups;
+  shown_ = topics_;
+}
+
+int FakeCatalog::lag() const {
+  MutexLock lock(&mutex_);
+  return lag_;
+}
+
 std::shared_ptr<const controller::TopicView> FakeCatalog::FindTopic(const std::string& name) const {
+  MutexLock lock(&mutex_);
   const auto found = topics_.find(name);
   return found == topics_.end() ? nullptr : found->second;
 }
 
 std::shared_ptr<const controller::TopicView> FakeCatalog::FindTopic(TopicId id) const {
-  for (const auto& [name, topic] : topics_) {
+  MutexLock lock(&mutex_);
+  const auto& shown = lag_ > 0 ? shown_ : topics_;
+  if (lag_ > 0) --lag_;
+  for (const auto& [name, topic] : shown) {
     if (topic->id == id) return topic;
   }
   return nullptr;
@@ -37,6 +58,7 @@ std::shared_ptr<const controller::TopicView> FakeCatalog::FindTopic(TopicId id) 
 std::vector<std::shared_ptr<const controller::TopicView>> FakeCatalog::ListTopics(
     const std::string& after, size_t count) const {
   std::vector<std::shared_ptr<const controller::TopicView>> page;
+  MutexLock lock(&mutex_);
   for (auto next = topics_.upper_bound(after); next != topics_.end() && page.size() < count;
        ++next) {
     page.push_back(next->second);
@@ -46,6 +68,7 @@ std::vector<std::shared_ptr<const controller::TopicView>> FakeCatalog::ListTopic
 
 controller::CatalogCounts FakeCatalog::Counts() const {
   controller::CatalogCounts counts;
+  MutexLock lock(&mutex_);
   for (const auto& [name, topic] : topics_) {
     if (topic->internal) continue;
     ++counts.topics;

@@ -75,6 +75,10 @@ class FakeCatalog : public controller::CatalogView {
   // A topic whose partitions are all assigned to `nodes`, on directories of the same number.
   void Add(uint64_t id, const std::string& name, uint32_t partitions,
            const std::vector<int32_t>& nodes);
+  void Remove(const std::string& name);
+  // So many lookups by id find what there was before this.
+  void Lag(int lookups);
+  int lag() const;
 
   std::shared_ptr<const controller::TopicView> FindTopic(const std::string& name) const override;
   std::shared_ptr<const controller::TopicView> FindTopic(TopicId id) const override;
@@ -92,7 +96,11 @@ class FakeCatalog : public controller::CatalogView {
   std::vector<controller::NodeView> nodes;
 
  private:
-  std::map<std::string, std::shared_ptr<const controller::TopicView>> topics_;
+  mutable Mutex mutex_;
+  using Topics = std::map<std::string, std::shared_ptr<const controller::TopicView>>;
+  Topics topics_ ABSL_GUARDED_BY(mutex_);
+  Topics shown_ ABSL_GUARDED_BY(mutex_);
+  mutable int lag_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 class FakeController : public controller::ControllerApi {
