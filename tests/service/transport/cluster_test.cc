@@ -135,18 +135,18 @@ TEST_F(ClusterTest, TheLeadersEndIsSurvivedAndAnOpenTailGoesOn) {
   std::vector<std::string> values;
   v1::TailResponse message;
   while (values.empty() && reader->Read(&message)) Collect(message, &values);
+  ASSERT_FALSE(values.empty());
+  const int64_t first_epoch = message.records().batches(0).leader_epoch();
 
   nodes_[static_cast<size_t>(leader - 1)]->Stop();
   for (int i = 0; i < 5; ++i) {
     acknowledged.push_back(Append(follower, absl::StrCat("after-", i)));
   }
   bool new_epoch = false;
-  int64_t first_epoch = 0;
-  while (values.back() != acknowledged.back() && reader->Read(&message)) {
+  // The progress that tells of it may come before the records or after them.
+  while ((values.back() != acknowledged.back() || !new_epoch) && reader->Read(&message)) {
     Collect(message, &values);
-    if (!message.has_progress()) continue;
-    if (first_epoch == 0) first_epoch = message.progress().leader_epoch();
-    new_epoch = new_epoch || message.progress().leader_epoch() > first_epoch;
+    new_epoch |= message.has_progress() && message.progress().leader_epoch() > first_epoch;
   }
   ExpectHolds(values, acknowledged);
   EXPECT_TRUE(new_epoch);
