@@ -7,9 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -21,29 +19,13 @@
 #include "client/quorumctl/quorumctl.h"
 #include "client/quorumctl/session.h"
 #include "tests/client/fake_cluster.h"
+#include "tests/main/goldens.h"
 
 namespace quorum::client::quorumctl {
 namespace {
 
 constexpr char kFolder[] = "tests/client/testdata";
 constexpr char kPrompt[] = "$ quorumctl ";
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> ListFiles() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
-    if (entry.path().extension() == ".txt") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 // Each line with what it was written to before it.
 std::string Marked(const std::string& text, const std::string& mark) {
@@ -74,7 +56,7 @@ class QuorumctlGoldenTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(QuorumctlGoldenTest, WritesItsGolden) {
   const std::string path = absl::StrCat(kFolder, "/", GetParam(), ".txt");
-  const std::string golden = ReadFile(path);
+  const std::string golden = ReadGolden(path);
   FakeCluster cluster;
   std::string written;
   std::istringstream lines(golden);
@@ -92,8 +74,10 @@ TEST_P(QuorumctlGoldenTest, WritesItsGolden) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, QuorumctlGoldenTest, testing::ValuesIn(ListFiles()),
+INSTANTIATE_TEST_SUITE_P(Files, QuorumctlGoldenTest, testing::ValuesIn(ListGoldens(kFolder)),
                          [](const auto& file) { return file.param; });
+
+TEST(QuorumctlGoldensTest, AreFound) { EXPECT_GE(ListGoldens(kFolder).size(), 5u); }
 
 }  // namespace
 }  // namespace quorum::client::quorumctl

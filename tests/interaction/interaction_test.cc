@@ -7,43 +7,24 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/interaction/script.h"
+#include "tests/main/goldens.h"
 
 namespace quorum::interaction {
 namespace {
 
 constexpr char kFolder[] = "tests/interaction/testdata";
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> ListScripts() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
-    if (entry.path().extension() == ".txt") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 class InteractionTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(InteractionTest, PutsOutItsGolden) {
   const std::string path = std::string(kFolder) + "/" + GetParam() + ".txt";
-  std::vector<Paragraph> paragraphs = ParseScript(ReadFile(path));
+  std::vector<Paragraph> paragraphs = ParseScript(ReadGolden(path));
   ASSERT_FALSE(paragraphs.empty()) << path;
   const bool rewrite = std::getenv("INTERACTION_REWRITE") != nullptr;
   Interpreter interpreter;
@@ -57,14 +38,14 @@ TEST_P(InteractionTest, PutsOutItsGolden) {
   if (rewrite) {
     std::ofstream(path) << FormatScript(paragraphs);
   } else {
-    EXPECT_EQ(FormatScript(paragraphs), ReadFile(path)) << "not as a rewrite would leave it";
+    EXPECT_EQ(FormatScript(paragraphs), ReadGolden(path)) << "not as a rewrite would leave it";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scripts, InteractionTest, testing::ValuesIn(ListScripts()),
+INSTANTIATE_TEST_SUITE_P(Scripts, InteractionTest, testing::ValuesIn(ListGoldens(kFolder)),
                          [](const auto& info) { return info.param; });
 
-TEST(Scripts, AreFound) { EXPECT_GE(ListScripts().size(), 8u); }
+TEST(Scripts, AreFound) { EXPECT_GE(ListGoldens(kFolder).size(), 8u); }
 
 TEST(Interpreter, ANonsensicalCommandIsAnError) {
   Interpreter interpreter;
