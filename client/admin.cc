@@ -113,6 +113,22 @@ Result<TopicQuorums> Admin::DescribeTopicQuorums(const std::string& topic,
                    partitions.size());
 }
 
+Result<std::vector<TopicQuorums>> Admin::DescribeQuorums(const std::vector<std::string>& topics,
+                                                         View view, CallOptions options) const {
+  std::vector<TopicQuorums> quorums;
+  if (topics.empty()) return quorums;
+  v1::DescribeQuorumRequest request;
+  for (const std::string& topic : topics) request.add_topics()->set_topic(topic);
+  request.set_stale_ok(view == View::kAnyNode);
+  auto result = Read<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
+      core_, std::move(request), std::move(options));
+  if (!result.ok()) return result.error();
+  auto& answered = *result.value().mutable_topics();
+  if (static_cast<size_t>(answered.size()) != topics.size()) return Incomplete();
+  for (TopicQuorums& topic : answered) quorums.push_back(std::move(topic));
+  return quorums;
+}
+
 Result<PartitionQuorum> Admin::DescribeQuorum(const PartitionName& partition, View view,
                                               CallOptions options) const {
   auto result = DescribeTopicQuorums(partition.topic, {partition.index}, view, std::move(options));

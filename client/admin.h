@@ -99,6 +99,12 @@ class Admin {
                                             View view = View::kLeader,
                                             CallOptions options = {}) const;
 
+  // The same of all partitions of several topics, in their order, in one call: an answer has room
+  // for some 10,000 partitions. A topic has its own error. None of no topics.
+  Result<std::vector<TopicQuorums>> DescribeQuorums(const std::vector<std::string>& topics,
+                                                    View view = View::kLeader,
+                                                    CallOptions options = {}) const;
+
   // The same of one partition, whose error is the result's.
   Result<PartitionQuorum> DescribeQuorum(const PartitionName& partition, View view = View::kLeader,
                                          CallOptions options = {}) const;

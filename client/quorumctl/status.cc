@@ -17,34 +17,54 @@ constexpr char kClearScreen[] = "\033[H\033[2J";
 // Lines around the rows: the summary, two empty ones, the titles, the remainder, the prompt.
 constexpr size_t kOtherLines = 6;
 
+// So many are described in one answer, well below what a message may hold.
+constexpr size_t kPartitionsTogether = 2'000;
+
 // What one look at the cluster found.
 struct Look {
   ClusterDescription cluster;
   std::vector<StatusRow> rows;
 };
 
+// Names of topics that are asked for together.
+Result<std::vector<std::vector<std::string>>> Questions(const Status& command,
+                                                        const Session& session) {
+  std::vector<std::vector<std::string>> questions;
+  if (command.topic.has_value()) {
+    questions.push_back({*command.topic});
+    return questions;
+  }
+  const auto listed = session.admin.ListTopics(/*internal=*/true, session.Call());
+  if (!listed.ok()) return listed.error();
+  size_t room = 0;
+  for (const Topic& topic : listed.value()) {
+    if (questions.empty() || topic.partition_count() > room) {
+      questions.emplace_back();
+      room = kPartitionsTogether;
+    }
+    questions.back().push_back(topic.name());
+    room -= std::min<size_t>(room, topic.partition_count());
+  }
+  return questions;
+}
+
 Result<Look> LookAt(const Status& command, const Session& session) {
   Result<ClusterDescription> cluster = session.admin.DescribeCluster(session.Call());
   if (!cluster.ok()) return cluster.error();
   Look look;
   look.cluster = std::move(cluster.value());
-  std::vector<std::string> topics;
-  if (command.topic.has_value()) {
-    topics.push_back(*command.topic);
-  } else {
-    const auto listed = session.admin.ListTopics(/*internal=*/true, session.Call());
-    if (!listed.ok()) return listed.error();
-    for (const Topic& topic : listed.value()) topics.push_back(topic.name());
-  }
-  for (const std::string& topic : topics) {
-    Result<TopicQuorums> quorums =
-        session.admin.DescribeTopicQuorums(topic, {}, View::kLeader, session.Call());
-    if (quorums.ok()) {
-      AddRows(std::move(quorums.value()), &look.rows);
-    } else if (command.topic.has_value() ||
-               quorums.error().reason != v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION) {
+  const auto questions = Questions(command, session);
+  if (!questions.ok()) return questions.error();
+  for (const std::vector<std::string>& topics : questions.value()) {
+    auto quorums = session.admin.DescribeQuorums(topics, View::kLeader, session.Call());
+    if (!quorums.ok()) return quorums.error();
+    for (TopicQuorums& topic : quorums.value()) {
+      const std::optional<Error> error = EntryErrorOf(topic);
       // A topic that was deleted meanwhile is no fault.
-      return quorums.error();
+      const bool gone = !command.topic.has_value() && error.has_value() &&
+                        error->reason == v1::ERROR_REASON_UNKNOWN_TOPIC_OR_PARTITION;
+      if (error.has_value() && !gone) return *error;
+      AddRows(std::move(topic), &look.rows);
     }
   }
   SortRows(&look.rows);

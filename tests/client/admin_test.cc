@@ -143,6 +143,29 @@ TEST(AdminReadTest, AnswerWithoutWhatWasAsked_IsAnError) {
   EXPECT_EQ(admin.DescribeQuorum({"orders", 0}).error().code, google::rpc::INTERNAL);
 }
 
+TEST(AdminReadTest, SeveralTopicsInOneCall_EachWithItsOwnError) {
+  FakeNode node;
+  v1::DescribeQuorumResponse answer;
+  answer.add_topics()->set_topic("orders");
+  *answer.add_topics()->mutable_error() =
+      ToRpcStatus({google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION"});
+  SetAnswer(node.describe_quorum, answer);
+  const auto client = ClientOf({node.address()});
+  const Admin admin(*client);
+  const auto quorums = admin.DescribeQuorums({"orders", "stock"});
+  ASSERT_TRUE(quorums.ok());
+  ASSERT_EQ(quorums.value().size(), 2u);
+  EXPECT_FALSE(EntryErrorOf(quorums.value()[0]).has_value());
+  ASSERT_TRUE(EntryErrorOf(quorums.value()[1]).has_value());
+  const auto incomplete = admin.DescribeQuorums({"orders", "stock", "returns"});
+  ASSERT_FALSE(incomplete.ok());
+  EXPECT_EQ(incomplete.error().code, google::rpc::INTERNAL);
+  const auto none = admin.DescribeQuorums({});
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none.value().empty());
+  EXPECT_EQ(node.describe_quorum.requests().size(), 2u) << "nothing was asked for";
+}
+
 TEST(AdminReadTest, ErrorOfTheTopicOrThePartition_IsTheResult) {
   FakeNode node;
   v1::DescribeQuorumResponse answer;

@@ -147,17 +147,18 @@ void FakeCluster::AnswerTopics() {
 void FakeCluster::AnswerQuorums() {
   node_.describe_quorum.Always([](grpc::ServerContext*, const v1::DescribeQuorumRequest& request,
                                   v1::DescribeQuorumResponse* answer) {
-    const auto& asked = request.topics(0);
-    auto* topic = answer->add_topics();
-    topic->set_topic(asked.topic());
-    if (asked.topic() != "orders") {
-      *topic->mutable_error() = ToRpcStatus(NoSuchTopic(asked.topic()));
-      return grpc::Status::OK;
-    }
-    topic->set_topic_id(17);
-    for (uint32_t index = 0; index < kPartitions; ++index) {
-      if (asked.partitions_size() == 0 || asked.partitions(0) == index) {
-        *topic->add_partitions() = QuorumOf(index);
+    for (const auto& asked : request.topics()) {
+      auto* topic = answer->add_topics();
+      topic->set_topic(asked.topic());
+      if (asked.topic() != "orders") {
+        *topic->mutable_error() = ToRpcStatus(NoSuchTopic(asked.topic()));
+        continue;
+      }
+      topic->set_topic_id(17);
+      for (uint32_t index = 0; index < kPartitions; ++index) {
+        if (asked.partitions_size() == 0 || asked.partitions(0) == index) {
+          *topic->add_partitions() = QuorumOf(index);
+        }
       }
     }
     return grpc::Status::OK;

@@ -390,6 +390,38 @@ TEST_F(QuorumctlTest, StatusWatch_LooksAgainUntilItsReaderHasGone) {
   EXPECT_EQ(err.str(), "");
 }
 
+TEST_F(QuorumctlTest, Status_AsksForManyTopicsTogether) {
+  SetAnswer(node_.describe_cluster, v1::DescribeClusterResponse());
+  v1::ListTopicsResponse listed;
+  for (int i = 0; i < 100; ++i) {
+    v1::TopicDescription* topic = listed.add_topics();
+    topic->set_name("t" + std::to_string(i));
+    topic->set_partition_count(i == 50 ? 5000 : 30);
+  }
+  SetAnswer(node_.list_topics, listed);
+  node_.describe_quorum.Always([](grpc::ServerContext*, const v1::DescribeQuorumRequest& request,
+                                  v1::DescribeQuorumResponse* answer) {
+    for (const auto& asked : request.topics()) {
+      *answer->add_topics() = SomeQuorum().topics(0);
+      answer->mutable_topics()->rbegin()->set_topic(asked.topic());
+      if (asked.topic() != "t7") continue;
+      *answer->mutable_topics()->rbegin()->mutable_error() =
+          ToRpcStatus({google::rpc::NOT_FOUND, "UNKNOWN_TOPIC_OR_PARTITION"});
+      answer->mutable_topics()->rbegin()->clear_partitions();
+    }
+    return grpc::Status::OK;
+  });
+  const Output output = Run({"status"});
+  EXPECT_EQ(output.code, ExitCode::kDone) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("partitions 99: 0 leaderless"));
+  // 50 topics of 30 partitions, a large one, and 49 more.
+  const auto requests = node_.describe_quorum.requests();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].topics_size(), 50);
+  EXPECT_EQ(requests[1].topics_size(), 1);
+  EXPECT_EQ(requests[2].topics_size(), 49);
+}
+
 TEST_F(QuorumctlTest, Status_FitsTheScreen) {
   SetAnswer(node_.describe_cluster, v1::DescribeClusterResponse());
   v1::ListTopicsResponse topics;
