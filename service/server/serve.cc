@@ -1,5 +1,6 @@
 #include "service/server/serve.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include "service/base/check.h"
@@ -22,7 +23,8 @@ int RunServe(ServeConfig config) {
   server.reset();
   LOG(INFO) << "stopped";
   google::FlushLogFiles(google::INFO);
-  return kExitStopped;
+  // Threads of gRPC run on (callback_threads.h), and nothing that they use may go.
+  std::_Exit(kExitStopped);
 }
 
 }  // namespace quorum::server

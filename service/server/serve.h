@@ -8,8 +8,9 @@
 
 namespace quorum::server {
 
-// Returns the exit code of the process. The first SIGTERM or SIGINT hands over what is led here and
-// stops in order; a second one ends the process at once.
+// Returns the exit code of a process that cannot serve; otherwise the process ends in here. The
+// first SIGTERM or SIGINT hands over what is led here and stops in order; a second one ends the
+// process at once.
 int RunServe(ServeConfig config);
 
 }  // namespace quorum::server

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "service/transport/callback_threads.h"
 
 namespace quorum::transport {
 namespace {
@@ -38,6 +39,7 @@ void Listen(const GrpcServerOptions& options, grpc::ServerBuilder* builder, int*
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     const GrpcServerOptions& options, const std::vector<grpc::Service*>& services) {
+  KeepCallbackThreads();
   grpc::ServerBuilder builder;
   int port = 0;
   Bound(options, &builder);

@@ -1,5 +1,6 @@
 // GrpcServer: one listener with its services. The port is never shared with another process, every
-// size is bounded, and pings of other nodes are welcome.
+// size is bounded, and pings of other nodes are welcome. With the first one, the process keeps
+// gRPC's callback threads to its end (callback_threads.h).
 //
 // Thread: Start and Shutdown from one thread; the services run on gRPC's.
 

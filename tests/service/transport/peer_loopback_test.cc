@@ -2,7 +2,6 @@
 // of another gets, and its answer comes back.
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -36,28 +35,9 @@ namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(20);
 
-// gRPC 1.51 ends its callback threads with the last channel and server, and has been seen to abort
-// when that falls together with the end of a cancelled call. A process that serves keeps both to
-// its end; this one keeps a channel.
-void KeepCallbackThreads() {
-  struct Kept {
-    grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub{
-        grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials())};
-    grpc::ClientContext context;
-    grpc::Slice bytes{"x"};
-    grpc::ByteBuffer request{&bytes, 1};
-    grpc::ByteBuffer response;
-  };
-  static Kept* const kept = new Kept();
-  kept->stub.UnaryCall(&kept->context, "/quorum.v1.VoterService/Vote", grpc::StubOptions(),
-                       &kept->request, &kept->response, [](const grpc::Status&) {});
-}
-
 // Node 2 with its services; node 1 sends.
 class PeerLoopbackTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { KeepCallbackThreads(); }
-
   void SetUp() override {
     voter_ = std::make_unique<VoterService>(TestReceiver(), shards_, catalog_);
     observer_ = std::make_unique<ObserverService>(
