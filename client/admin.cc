@@ -9,6 +9,9 @@ namespace quorum::client {
 namespace {
 
 constexpr int kPageSize = 1000;
+// A node gathers the answers of others for as long as it is given, and a partition without a leader
+// has none.
+constexpr Duration kDiagnosisTime = std::chrono::seconds(2);
 // Far more than a cluster holds: a server whose pages never end must not be followed for ever.
 constexpr int kPagesMax = 10000;
 
@@ -18,6 +21,15 @@ Result<Response> Read(const std::shared_ptr<ClientCore>& core, Request request,
   return Call<Request, Response>(core,
                                  CallSettings{CallKind::kRead, std::nullopt, std::move(options)},
                                  std::move(request), StepsOf<Request, Response>());
+}
+
+Result<v1::DescribeQuorumResponse> Diagnose(const std::shared_ptr<ClientCore>& core,
+                                            v1::DescribeQuorumRequest request,
+                                            CallOptions options) {
+  CallSettings settings{CallKind::kRead, std::nullopt, std::move(options), kDiagnosisTime};
+  return Call<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
+      core, std::move(settings), std::move(request),
+      StepsOf<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>());
 }
 
 template <typename Request, typename Response>
@@ -108,9 +120,7 @@ Result<TopicQuorums> Admin::DescribeTopicQuorums(const std::string& topic,
   asked->set_topic(topic);
   for (const uint32_t partition : partitions) asked->add_partitions(partition);
   request.set_stale_ok(view == View::kAnyNode);
-  return OnlyTopic(Read<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
-                       core_, std::move(request), std::move(options)),
-                   partitions.size());
+  return OnlyTopic(Diagnose(core_, std::move(request), std::move(options)), partitions.size());
 }
 
 Result<std::vector<TopicQuorums>> Admin::DescribeQuorums(const std::vector<std::string>& topics,
@@ -120,8 +130,7 @@ Result<std::vector<TopicQuorums>> Admin::DescribeQuorums(const std::vector<std::
   v1::DescribeQuorumRequest request;
   for (const std::string& topic : topics) request.add_topics()->set_topic(topic);
   request.set_stale_ok(view == View::kAnyNode);
-  auto result = Read<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
-      core_, std::move(request), std::move(options));
+  auto result = Diagnose(core_, std::move(request), std::move(options));
   if (!result.ok()) return result.error();
   auto& answered = *result.value().mutable_topics();
   if (static_cast<size_t>(answered.size()) != topics.size()) return Incomplete();

@@ -93,7 +93,8 @@ class Admin {
   Result<Topic> DescribeTopic(const std::string& name, CallOptions options = {}) const;
 
   // The quorum of each partition in `partitions`, of all when that is empty. Each entry has its own
-  // error, which is not retried: a diagnosis does not wait. Errors: UNKNOWN_TOPIC_OR_PARTITION.
+  // error, which is not retried: a diagnosis waits for two seconds at most, where a partition has
+  // no leader. Errors: UNKNOWN_TOPIC_OR_PARTITION.
   Result<TopicQuorums> DescribeTopicQuorums(const std::string& topic,
                                             std::vector<uint32_t> partitions = {},
                                             View view = View::kLeader,

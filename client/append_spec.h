@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@
 #include "service/base/time.h"
 
 namespace quorum::client {
+
+// The most that the records of an append may have, in bytes on the wire; a larger one is refused
+// here. The servers' own limits are lower, unless they were raised.
+inline constexpr size_t kAppendBytesMax = (size_t{16} << 20) - (size_t{64} << 10);
 
 struct AppendSpec {
   PartitionName partition;

@@ -52,12 +52,14 @@ void CallFlow::BeginRound() {
 }
 
 void CallFlow::TryCandidate() {
-  if (next_candidate_ == candidates_.size() || Left() <= Duration(0)) {
+  // What could not be sent after that is not waited for either.
+  const Duration left = Left() - SendTimeMin();
+  if (next_candidate_ == candidates_.size() || left <= Duration(0)) {
     return AttemptFailed(NotSentError(
         absl::StrCat("no node could be reached at ", absl::StrJoin(candidates_, ", "))));
   }
   address_ = candidates_[next_candidate_++];
-  core_.pool.Connect(address_, std::min(Left(), core_.options.connect_timeout),
+  core_.pool.Connect(address_, std::min(left, core_.options.connect_timeout),
                      [self = shared_from_this()](NodeStubs* node) { self->OnConnected(node); });
 }
 
@@ -69,7 +71,8 @@ void CallFlow::OnConnected(NodeStubs* node) {
     return TryCandidate();
   }
   core_.cache.NoteReachable(address_);
-  if (TooLate()) return AttemptFailed(NotSentError("too little time was left to send it"));
+  if (Left() < SendTimeMin())
+    return AttemptFailed(NotSentError("too little time was left to send it"));
   state_ = State::kSending;
   ++attempts_;
   Send(*node);
@@ -94,9 +97,9 @@ void CallFlow::AttemptFailed(Error error) {
   timer_ = core_.loop.RunAfter(*delay, [self = shared_from_this()] { self->BeginRound(); });
 }
 
-bool CallFlow::TooLate() const {
-  if (settings_.kind == CallKind::kRead) return false;
-  return Left() < std::min(core_.options.retry.write_time_min, settings_.options.timeout / 2);
+Duration CallFlow::SendTimeMin() const {
+  if (settings_.kind == CallKind::kRead) return Duration(0);
+  return std::min<Duration>(core_.options.retry.write_time_min, settings_.options.timeout / 2);
 }
 
 void CallFlow::Progressed() {

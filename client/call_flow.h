@@ -29,6 +29,9 @@ struct CallSettings {
   // Whose leader is asked first; empty: any node.
   std::optional<PartitionName> partition;
   CallOptions options;
+  // How long one node may take to answer something that may be repeated, if less than
+  // ClientOptions::attempt_timeout.
+  Duration attempt_time_max = std::chrono::hours(24);
 };
 
 class CallFlow : public std::enable_shared_from_this<CallFlow> {
@@ -62,6 +65,9 @@ class CallFlow : public std::enable_shared_from_this<CallFlow> {
 
   void Conclude(const Error* error);
 
+  // True from Cancel on.
+  bool cancelled() const { return cancelled_; }
+
   ClientCore& core() { return core_; }
   const CallSettings& settings() const { return settings_; }
   // To the deadline; negative when it has passed.
@@ -79,8 +85,8 @@ class CallFlow : public std::enable_shared_from_this<CallFlow> {
   void BeginRound();
   void TryCandidate();
   void OnConnected(NodeStubs* node);
-  // True when too little time is left to send an append or a change.
-  bool TooLate() const;
+  // With less time left, an append or a change is not sent any more.
+  Duration SendTimeMin() const;
   // Takes from the error what it says about nodes and leaders.
   void LearnFrom(const Error& error);
 

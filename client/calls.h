@@ -13,10 +13,10 @@
 #include "client/client_core.h"
 #include "client/learn.h"
 #include "client/unary_call.h"
+#include "client/waiter.h"
 #include "quorum/v1/admin.pb.h"
 #include "quorum/v1/log.pb.h"
 #include "service/base/check.h"
-#include "service/base/mutex.h"
 
 namespace quorum::client {
 
@@ -78,20 +78,14 @@ template <typename Request, typename Response>
 Result<Response> Call(const std::shared_ptr<ClientCore>& core, CallSettings settings,
                       Request request, typename UnaryCall<Request, Response>::Steps steps) {
   CHECK(!core->loop.OnLoopThread()) << "a callback may not block";
-  Mutex mutex;
-  CondVar changed;
-  std::optional<Result<Response>> result;
-  // On the loop's thread. Notified under the lock, because the waiter owns all three.
-  steps.done = [&, &cache = core->cache](Result<Response> answer) {
+  Waiter<Result<Response>> waiter;
+  // On the loop's thread.
+  steps.done = [&waiter, &cache = core->cache](Result<Response> answer) {
     if (answer.ok()) Learn(answer.value(), &cache);
-    MutexLock lock(&mutex);
-    result.emplace(std::move(answer));
-    changed.NotifyAll();
+    waiter.Give(std::move(answer));
   };
   StartCall<Request, Response>(core, std::move(settings), std::move(request), std::move(steps));
-  MutexLock lock(&mutex);
-  while (!result.has_value()) changed.Wait(&mutex);
-  return std::move(*result);
+  return waiter.Take();
 }
 
 // The steps of ListOffsets: entries that have an error which may pass are asked for again.

@@ -4,6 +4,7 @@
 #include "client/consumer_queue.h"
 #include "client/quorum_client.h"
 #include "client/tail_flow.h"
+#include "client/waiter.h"
 #include "service/base/check.h"
 
 namespace quorum::client {
@@ -58,8 +59,14 @@ Consumer::Consumer(const QuorumClient& client, ConsumerOptions options)
       options_(std::move(options)) {}
 
 Consumer::~Consumer() {
-  MutexLock lock(&mutex_);
-  for (const auto& [partition, reading] : readings_) End(*reading);
+  CHECK(!core_->loop.OnLoopThread()) << "a consumer cannot be destroyed in a callback";
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [partition, reading] : readings_) End(*reading);
+  }
+  // What was posted before has been run after this, and nothing calls `on_retry` any more.
+  Waiter<bool> ended;
+  if (core_->loop.Post([&ended] { ended.Give(true); })) ended.Take();
 }
 
 void Consumer::Add(const TailSpec& spec) {
@@ -79,7 +86,10 @@ void Consumer::Add(const TailSpec& spec) {
       });
   CHECK(posted) << "a consumer of a client that was destroyed";
   MutexLock lock(&mutex_);
-  readings_[spec.partition] = std::move(reading);
+  std::unique_ptr<Reading>& here = readings_[spec.partition];
+  // Another thread has added it meanwhile.
+  if (here != nullptr) End(*here);
+  here = std::move(reading);
 }
 
 void Consumer::Remove(const PartitionName& partition) {
@@ -96,7 +106,7 @@ std::optional<ConsumerEvent> Consumer::Next(Duration time_max) {
 
 void Consumer::End(const Reading& reading) {
   queue_->Close(reading.lane);
-  // Dropped when the client has gone: its end has cancelled the flow already.
+  // Not taken when the client has gone: its end has cancelled the flow already.
   core_->loop.Post([flow = reading.flow] { flow->Cancel(); });
 }
 

@@ -38,7 +38,7 @@
 //
 // Thread: Next from one thread at a time, Add and Remove from any. The consumer has no thread; its
 // streams run on the client's. Ownership: it may outlive the client, whose end fails its
-// partitions. The destructor ends the streams.
+// partitions. The destructor ends the streams, and must not run in a callback of the client.
 
 #pragma once
 

@@ -75,7 +75,7 @@ void EventLoop::Run() {
     bool ok = false;
     switch (queue_->AsyncNext(&tag, &ok, TimeSpan(Wait()))) {
       case grpc::CompletionQueue::SHUTDOWN:
-        return;
+        return RunPosted();
       case grpc::CompletionQueue::GOT_EVENT: {
         const std::unique_ptr<Done> done(static_cast<Done*>(tag));
         (*done)(ok);
@@ -91,7 +91,6 @@ void EventLoop::RunPosted() {
   std::deque<Task> tasks;
   {
     MutexLock lock(&mutex_);
-    if (stopping_) return;
     tasks.swap(posted_);
     waking_ = false;
   }

@@ -3,7 +3,8 @@
 // belongs to it, so that none of it needs a lock.
 //
 // Lifecycle: runs from construction to Stop. Stop first lets every gRPC operation end that is on
-// its way, so cancel them before; timers that have not fired are dropped.
+// its way, so cancel them before; what was posted before is run, and must start no operation any
+// more; timers that have not fired are dropped.
 //
 // Thread: Post, OnLoopThread and Stop from any thread, the rest on the loop's thread only.
 

@@ -8,6 +8,7 @@
 #include "client/producer_budget.h"
 #include "client/producer_lane.h"
 #include "client/quorum_client.h"
+#include "client/waiter.h"
 #include "service/base/check.h"
 
 namespace quorum::client {
@@ -28,28 +29,6 @@ Refused RefusedHere(google::rpc::Code code, const char* why) {
   error.code = code;
   return Refused{std::move(error)};
 }
-
-// Waits for a value that another thread gives once.
-template <typename T>
-class Waiter {
- public:
-  void Give(T value) {
-    // Notified under the lock, because the waiter owns it.
-    MutexLock lock(&mutex_);
-    value_.emplace(std::move(value));
-    changed_.NotifyAll();
-  }
-  T Take() {
-    MutexLock lock(&mutex_);
-    while (!value_.has_value()) changed_.Wait(&mutex_);
-    return std::move(*value_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
-};
 
 }  // namespace
 
@@ -102,7 +81,7 @@ Producer::~Producer() {
     core->Close();
     core->client->closables.erase(core);
   });
-  while (!core_->budget->AwaitNone(std::chrono::hours(1), core_->client->clock)) {
+  while (!core_->budget->AwaitDecided(std::chrono::hours(1), core_->client->clock)) {
   }
 }
 
@@ -122,6 +101,11 @@ void Producer::Append(AppendSpec spec, Done done) {
     return done(RefusedHere(google::rpc::INVALID_ARGUMENT, "an append needs a record"));
   }
   ClientCore& client = *core_->client;
+  // gRPC would fail it, and could not tell that nothing was sent.
+  if (WireBytes(spec) > kAppendBytesMax) {
+    return done(RefusedHere(google::rpc::INVALID_ARGUMENT,
+                            "an append is larger than a message may be, which is 16 MiB"));
+  }
   const Duration timeout = spec.timeout.value_or(core_->options.timeout);
   auto append = std::make_shared<PendingAppend>();
   append->deadline = client.loop.Now() + timeout;
@@ -137,12 +121,12 @@ void Producer::Append(AppendSpec spec, Done done) {
   }
   append->share = std::make_unique<BudgetShare>(core_->budget, memory);
   append->done = std::move(done);
-  core_->budget->Begin();
+  append->ticket = core_->budget->Begin();
   const bool posted = client.loop.Post(
       [core = core_, append] { core->LaneOf(append->spec.partition).Add(append); });
   if (posted) return;
   append->done(RefusedHere(google::rpc::UNAVAILABLE, "the client has ended"));
-  core_->budget->End();
+  core_->budget->End(append->ticket);
 }
 
 AppendOutcome Producer::AppendAndWait(AppendSpec spec) {
@@ -154,7 +138,7 @@ AppendOutcome Producer::AppendAndWait(AppendSpec spec) {
 
 bool Producer::Flush(Duration time_max) {
   CHECK(!core_->client->loop.OnLoopThread()) << "a callback may not block";
-  return core_->budget->AwaitNone(time_max, core_->client->clock);
+  return core_->budget->AwaitDecided(time_max, core_->client->clock);
 }
 
 }  // namespace quorum::client

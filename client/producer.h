@@ -116,8 +116,9 @@ class Producer {
   // Appends, and waits for the outcome. Not in a callback.
   AppendOutcome AppendAndWait(AppendSpec spec);
 
-  // Waits until all appends so far have had their outcomes, `time_max` at most; false when that
-  // time was too short. Not in a callback.
+  // Waits until all appends that began before this call have had their outcomes, `time_max` at
+  // most; false when that time was too short. What is appended meanwhile is not waited for. Not in
+  // a callback.
   bool Flush(Duration time_max);
 
  private:

@@ -27,6 +27,8 @@ struct PendingAppend {
   Producer::Done done;
   MonoTime deadline;
   std::unique_ptr<BudgetShare> share;
+  // The budget's.
+  int64_t ticket = 0;
   // On the wire, about.
   size_t bytes = 0;
   size_t record_count = 0;

@@ -23,21 +23,26 @@ void ProducerBudget::GiveBack(size_t bytes) {
   changed_.NotifyAll();
 }
 
-void ProducerBudget::Begin() {
+int64_t ProducerBudget::Begin() {
   MutexLock lock(&mutex_);
-  ++undecided_;
+  undecided_.insert(undecided_.end(), ++tickets_);
+  return tickets_;
 }
 
-void ProducerBudget::End() {
+void ProducerBudget::End(int64_t ticket) {
   MutexLock lock(&mutex_);
-  CHECK_GT(undecided_, 0);
-  if (--undecided_ == 0) changed_.NotifyAll();
+  const auto found = undecided_.find(ticket);
+  CHECK(found != undecided_.end()) << "an append had two outcomes";
+  const bool first = found == undecided_.begin();
+  undecided_.erase(found);
+  if (first) changed_.NotifyAll();
 }
 
-bool ProducerBudget::AwaitNone(Duration time_max, const Clock& clock) {
+bool ProducerBudget::AwaitDecided(Duration time_max, const Clock& clock) {
   const MonoTime until = clock.Now() + time_max;
   MutexLock lock(&mutex_);
-  while (undecided_ > 0) {
+  const int64_t last = tickets_;
+  while (!undecided_.empty() && *undecided_.begin() <= last) {
     const Duration left = until - clock.Now();
     if (left <= Duration(0)) return false;
     changed_.WaitFor(&mutex_, left);

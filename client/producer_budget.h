@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -25,19 +26,20 @@ class ProducerBudget {
   bool Take(size_t bytes, Duration time_max, const Clock& clock);
   void GiveBack(size_t bytes);
 
-  // An append begins, or has its outcome.
-  void Begin();
-  void End();
+  // An append begins, and gets a ticket; or has its outcome.
+  int64_t Begin();
+  void End(int64_t ticket);
 
-  // Waits until every append has its outcome, `time_max` at most.
-  bool AwaitNone(Duration time_max, const Clock& clock);
+  // Waits until every append that began before this call has its outcome, `time_max` at most.
+  bool AwaitDecided(Duration time_max, const Clock& clock);
 
  private:
   const size_t bytes_max_;
   Mutex mutex_;
   CondVar changed_;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t undecided_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<int64_t> undecided_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Bytes of a budget, given back when it goes.

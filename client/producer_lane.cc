@@ -66,6 +66,8 @@ void ProducerLane::Init(InitDone done) {
 void ProducerLane::Close() {
   closed_ = true;
   if (phase_ != Phase::kEnded) End(NotSentError("the producer or its client has ended"));
+  // Otherwise a producer that is gone could still shut out its successor of the same name.
+  if (const std::shared_ptr<CallFlow> question = init_call_.lock()) question->Cancel();
   const std::deque<ProducerBatchPointer> batches = outstanding_;
   for (const ProducerBatchPointer& batch : batches) {
     const std::shared_ptr<CallFlow> call = batch->call.lock();
@@ -120,8 +122,10 @@ void ProducerLane::StartInit() {
   steps.set_timeout = &SetTimeout<v1::InitProducerRequest>;
   CallSettings settings{CallKind::kIdempotent, std::nullopt, std::move(call)};
   if (named()) settings.partition = partition_;
-  std::make_shared<InitCall>(core_, std::move(settings), std::move(request), std::move(steps))
-      ->Start();
+  const auto question =
+      std::make_shared<InitCall>(core_, std::move(settings), std::move(request), std::move(steps));
+  init_call_ = question;
+  question->Start();
 }
 
 void ProducerLane::OnInit(const Result<v1::InitProducerResponse>& result) {
@@ -348,7 +352,7 @@ void ProducerLane::Decide(const PendingAppendPointer& append, AppendOutcome outc
   const Producer::Done done = std::move(append->done);
   append->done = nullptr;
   done(std::move(outcome));
-  budget_->End();
+  budget_->End(append->ticket);
 }
 
 bool ProducerLane::IsAbsent(const PendingAppendPointer& append) const {

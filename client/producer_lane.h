@@ -98,6 +98,8 @@ class ProducerLane : public std::enable_shared_from_this<ProducerLane> {
   // Why the lane has ended, or why it has no identity yet.
   std::optional<Error> error_;
   bool pump_scheduled_ = false;
+  // The question for an identity, while it is on its way.
+  std::weak_ptr<CallFlow> init_call_;
 
   // Appends that were not sent, or were proven absent. Bounded by the budget.
   std::deque<PendingAppendPointer> queue_;

@@ -7,8 +7,8 @@
 
 #include "client/call_flow.h"
 #include "client/client_core.h"
+#include "client/waiter.h"
 #include "service/base/check.h"
-#include "service/base/mutex.h"
 
 namespace quorum::client {
 namespace {
@@ -36,16 +36,12 @@ std::shared_ptr<ClientCore> MakeCore(ClientOptions options) {
 QuorumClient::QuorumClient(ClientOptions options) : core_(MakeCore(std::move(options))) {}
 
 QuorumClient::~QuorumClient() {
-  Mutex mutex;
-  CondVar changed;
-  bool drained = false;
-  core_->loop.Post([&, core = core_.get()] {
+  Waiter<bool> drained;
+  core_->loop.Post([&drained, core = core_.get()] {
     core->closing = true;
     core->pool.Close();
-    core->drained = [&] {
-      MutexLock lock(&mutex);
-      drained = true;
-      changed.NotifyAll();
+    core->drained = [&drained, told = false]() mutable {
+      if (!std::exchange(told, true)) drained.Give(true);
     };
     const auto closables = std::move(core->closables);
     core->closables.clear();
@@ -54,10 +50,7 @@ QuorumClient::~QuorumClient() {
     for (const std::shared_ptr<CallFlow>& flow : flows) flow->Cancel();
     if (flows.empty()) core->drained();
   });
-  {
-    MutexLock lock(&mutex);
-    while (!drained) changed.Wait(&mutex);
-  }
+  drained.Take();
   core_->loop.Stop();
 }
 

@@ -13,7 +13,8 @@
 //   * What may be repeated is repeated (retry_policy.h), with growing random waits, until the
 //     call's deadline.
 //   * A write is sent only over a connection that stands, so that a dead node costs nothing but
-//     time: "no node could be reached" is a refusal, never an unknown outcome.
+//     time: "no node could be reached" is a refusal, not an unknown outcome. (An append whose
+//     deadline passes while the batch that it shares with later ones waits for a node is unknown.)
 //
 // Thread: any. Callbacks run on the client's thread and must neither block nor make blocking calls.
 // Ownership: the destructor cancels what is on its way and runs the callbacks before it returns;

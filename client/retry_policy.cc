@@ -15,6 +15,10 @@ bool IsTransient(CallKind kind, v1::ErrorReason reason) {
     case v1::ERROR_REASON_THROTTLED:
     case v1::ERROR_REASON_SHUTTING_DOWN:
       return true;
+    case v1::ERROR_REASON_REQUEST_TIMED_OUT:
+      // The time of one attempt was over before the append got to the log. A change may have been
+      // made.
+      return kind == CallKind::kIdempotent;
     case v1::ERROR_REASON_STORAGE_FAILED:
       // This node cannot read the partition; another one can.
       return kind == CallKind::kRead;

@@ -65,6 +65,8 @@ void TailFlow::Read() {
 
 void TailFlow::OnRead(bool ok) {
   if (!ok) return OnBroken();
+  // What gRPC had received before the stream was cancelled; its end comes after that.
+  if (cancelled()) return Read();
   StopWatch();
   heard_ = true;
   const size_t bytes = message_.SpaceUsedLong();

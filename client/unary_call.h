@@ -47,7 +47,7 @@ class UnaryCall : public CallFlow {
     Duration time_max = std::max(Left(), Duration(1));
     const CallKind kind = settings().kind;
     if (kind == CallKind::kRead || kind == CallKind::kIdempotent) {
-      time_max = std::min(time_max, core().options.attempt_timeout);
+      time_max = std::min({time_max, core().options.attempt_timeout, settings().attempt_time_max});
     }
     // The reader lies in the memory of its context's call, so it goes first.
     reader_.reset();

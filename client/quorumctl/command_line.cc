@@ -1,15 +1,13 @@
 #include "client/quorumctl/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "client/bootstrap.h"
+#include "client/quorumctl/arguments.h"
 #include "client/quorumctl/completion.h"
 #include "client/quorumctl/help.h"
 #include "client/version.h"
@@ -43,46 +41,6 @@ struct Words {
   bool stale_ok = false;
   bool preferred = false;
 };
-
-std::optional<Target> ParseTarget(const std::string& text) {
-  if (text.find(':') == std::string::npos) {
-    if (text.empty()) return std::nullopt;
-    return Target{text, std::nullopt};
-  }
-  const std::optional<PartitionName> name = PartitionName::Parse(text);
-  if (!name.has_value()) return std::nullopt;
-  return Target{name->topic, name->index};
-}
-
-std::optional<TailStart> ParseStart(const std::string& text) {
-  if (text == "earliest") return TailFromEarliest{};
-  if (text == "latest") return TailFromLatest{};
-  int64_t offset = 0;
-  if (!absl::SimpleAtoi(text, &offset) || offset < 0 || Offset(offset) >= kOffsetLimit) {
-    return std::nullopt;
-  }
-  return Offset(offset);
-}
-
-// A validator from a parser that returns an optional.
-template <typename Parse>
-CLI::Validator Checks(Parse parse, const std::string& form) {
-  return CLI::Validator(
-      [parse, form](std::string& text) {
-        return parse(text).has_value() ? std::string()
-                                       : absl::StrCat("\"", text, "\" is not ", form);
-      },
-      "");
-}
-
-CLI::Validator ChecksBootstrap() {
-  return CLI::Validator(
-      [](std::string& text) {
-        const auto parsed = ParseBootstrap(text);
-        return parsed.ok() ? std::string() : std::string(parsed.status().message());
-      },
-      "");
-}
 
 // Examples stand first in the help, and only a verb's first line in lists.
 class Formatter : public CLI::Formatter {
@@ -201,17 +159,17 @@ void Parser::DefineTopicVerbs() {
   });
   AddName(create, "The new topic's name");
   create->add_option("--partitions", words_.partitions, "How many partitions; 1 when left out")
-      ->check(CLI::Range(1, 10000));
+      ->check(InRange(1, 10000));
   create
       ->add_option("--replicas", words_.replicas,
                    "Replicas of each partition; left out: 3, or as many as there are nodes")
-      ->check(CLI::Range(1, 1000));
+      ->check(InRange(1, 1000));
   CLI::App* remove = AddVerb(topic, "delete", kTopicDeleteHelp, [](const Words& words) -> Command {
     return TopicDelete{words.target, Given(words.topic_id)};
   });
   AddName(remove, "The topic's name");
   remove->add_option("--id", words_.topic_id, "Delete it only if it has this topic id")
-      ->check(CLI::Range(uint64_t{1}, std::numeric_limits<uint64_t>::max()));
+      ->check(InRange(uint64_t{1}, std::numeric_limits<uint64_t>::max()));
   CLI::App* list = AddVerb(topic, "list", kTopicListHelp,
                            [](const Words& words) -> Command { return TopicList{words.internal}; });
   list->add_flag("--internal", words_.internal, "List topics of the system too");
@@ -247,9 +205,9 @@ void Parser::DefineLogVerbs() {
   append
       ->add_option("--expected-offset", words_.expected_offset,
                    "Append only if no record is at or above it; not with standard input")
-      ->check(CLI::Range(int64_t{0}, kOffsetLimit.value()));
+      ->check(InRange(int64_t{0}, kOffsetLimit.value()));
   append->add_option("--batch", words_.batch, "Lines of standard input in a batch, at most")
-      ->check(CLI::Range(1, 10000))
+      ->check(InRange(1, 10000))
       ->capture_default_str();
   CLI::App* tail = AddVerb(&app_, "tail", kTailHelp, [](const Words& words) -> Command {
     return Tail{*PartitionName::Parse(words.target), *ParseStart(words.from),
@@ -260,7 +218,7 @@ void Parser::DefineLogVerbs() {
       ->check(Checks(ParseStart, "earliest, latest or an offset"))
       ->capture_default_str();
   tail->add_option("--max", words_.max_records, "End after this many records")
-      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()));
+      ->check(InRange(int64_t{1}, std::numeric_limits<int64_t>::max()));
   CLI::Option* end =
       tail->add_flag("--until-end", words_.until_end, "End with what is committed now");
   tail->add_flag("--follow", words_.follow, "Wait for more: the default")->excludes(end);
@@ -289,7 +247,7 @@ void Parser::DefineClusterVerbs() {
   });
   AddPartition(elect);
   CLI::Option* to = elect->add_option("--to", words_.node, "The voter that shall lead")
-                        ->check(CLI::Range(1, std::numeric_limits<int32_t>::max()));
+                        ->check(InRange(1, std::numeric_limits<int32_t>::max()));
   elect->add_flag("--preferred", words_.preferred, "The first of the assignment: the default")
       ->excludes(to);
 }
@@ -332,17 +290,12 @@ CompletionVerb TreeOf(const CLI::App& app) {
 }
 
 std::optional<ExitCode> Parser::Run(const std::vector<std::string>& words) {
+  const std::vector<std::string> kept = Guarded(words);
   std::vector<const char*> arguments = {"quorumctl"};
-  // CLI11 takes the next word for the value of "--key=", which is the empty one.
-  std::deque<std::string> names;
-  for (const std::string& word : words) {
-    const bool empty_value =
-        word.size() > 3 && word.compare(0, 2, "--") == 0 && word.find('=') == word.size() - 1;
-    if (empty_value) names.push_back(word.substr(0, word.size() - 1));
-    arguments.push_back(empty_value ? names.back().c_str() : word.c_str());
-    if (empty_value) arguments.push_back("");
-  }
+  for (const std::string& word : kept) arguments.push_back(word.c_str());
   CLI11_PARSE(*this, static_cast<int>(arguments.size()), arguments.data());
+  for (std::string& value : words_.values) Unguard(&value);
+  for (std::string* text : {&words_.key, &words_.producer, &words_.target}) Unguard(text);
   return std::nullopt;
 }
 
@@ -378,18 +331,6 @@ std::variant<CommandLine, ExitCode> Parser::Parse(const std::vector<std::string>
 
 std::string Target::ToString() const {
   return partition.has_value() ? absl::StrCat(topic, ":", *partition) : topic;
-}
-
-std::optional<Duration> ParseTimeout(const std::string& text) {
-  absl::Duration parsed;
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds)) {
-    parsed = absl::Seconds(seconds);
-  } else if (!absl::ParseDuration(text, &parsed)) {
-    return std::nullopt;
-  }
-  if (parsed < absl::Milliseconds(1) || parsed > absl::Hours(24)) return std::nullopt;
-  return absl::ToChronoNanoseconds(parsed);
 }
 
 std::variant<CommandLine, ExitCode> ParseCommandLine(const std::vector<std::string>& words,

@@ -25,7 +25,10 @@ ExitCode RunVerb(const Elect& command, Session& session) {
     session.streams.out << name << " is led by node " << leadership.leader.value() << " in epoch "
                         << leadership.epoch.value() << "\n";
   }
-  return ExitCode::kDone;
+  if (!command.node.has_value() || *command.node == leadership.leader) return ExitCode::kDone;
+  session.streams.err << "quorumctl: node " << command.node->value() << " does not lead " << name
+                      << ", another one was faster\n";
+  return ExitCode::kFailed;
 }
 
 }  // namespace quorum::client::quorumctl

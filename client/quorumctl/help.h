@@ -129,6 +129,8 @@ inline constexpr char kElectHelp[] = R"(Ask a partition's leader to hand over.
 Examples:
   quorumctl elect orders:0
   quorumctl elect orders:0 --to=2
+
+Exit code 1 when another node than the one named leads in the end.
 )";
 
 inline constexpr char kStatusHelp[] = R"(Show how the partitions are, the worst first.
@@ -139,8 +141,9 @@ Examples:
   quorumctl status --watch
   quorumctl status --watch=10s -o json
 
-A partition is leaderless, behind (a voter lacks more than 1000 records, or was not heard of in the
-leader's epoch, which a question mark shows) or well. LAG is the most that a voter lacks.
+A partition is leaderless, behind (a voter lacks more than 1000 records, was not heard of for ten
+seconds, or not at all in the leader's epoch, which a question mark shows) or well. LAG is the most
+that a voter lacks.
 )";
 
 inline constexpr char kCompletionHelp[] = R"(Print a script by which a shell completes these words.

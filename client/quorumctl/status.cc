@@ -73,6 +73,9 @@ Result<Look> LookAt(const Status& command, const Session& session) {
 
 std::string Summary(const Look& look) {
   const ClusterDescription& cluster = look.cluster;
+  // Only a controller knows who lives.
+  const bool known = std::any_of(cluster.nodes().begin(), cluster.nodes().end(),
+                                 [](const auto& node) { return node.has_live(); });
   const auto live = std::count_if(cluster.nodes().begin(), cluster.nodes().end(),
                                   [](const auto& node) { return node.live(); });
   const std::string controller = Cell(cluster.has_controller_id(), cluster.controller_id());
@@ -80,11 +83,12 @@ std::string Summary(const Look& look) {
     return std::count_if(look.rows.begin(), look.rows.end(),
                          [state](const StatusRow& row) { return row.state == state; });
   };
-  return absl::StrCat(
-      "cluster ", cluster.cluster_id(), "  nodes ", live, " of ", cluster.nodes_size(),
-      " live  controller ", controller.empty() ? "-" : controller, "  partitions ",
-      look.rows.size(), ": ", count(StatusRow::State::kLeaderless), " leaderless, ",
-      count(StatusRow::State::kBehind), " behind, ", count(StatusRow::State::kWell), " well\n");
+  return absl::StrCat("cluster ", cluster.cluster_id(), "  nodes ",
+                      known ? absl::StrCat(live) : "?", " of ", cluster.nodes_size(),
+                      " live  controller ", controller.empty() ? "-" : controller, "  partitions ",
+                      look.rows.size(), ": ", count(StatusRow::State::kLeaderless), " leaderless, ",
+                      count(StatusRow::State::kBehind), " behind, ", count(StatusRow::State::kWell),
+                      " well\n");
 }
 
 std::string RowsTable(const Look& look, size_t rows_max) {

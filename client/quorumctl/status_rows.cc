@@ -7,13 +7,18 @@
 namespace quorum::client::quorumctl {
 namespace {
 
+// A voter that the leader has heard of in its epoch, not long ago.
+bool IsHeard(const v1::DescribeQuorumResponse::ReplicaState& voter) {
+  return voter.has_log_end_offset() && voter.last_fetch_age().seconds() < kSilenceMaxSeconds;
+}
+
 StatusRow RowOf(const std::string& topic, PartitionQuorum quorum) {
   StatusRow row;
   row.partition = {topic, quorum.partition()};
   bool all_heard = quorum.has_log_end_offset() && quorum.current_voters_size() > 0;
   int64_t lag = 0;
   for (const auto& voter : quorum.current_voters()) {
-    all_heard &= voter.has_log_end_offset();
+    all_heard &= IsHeard(voter);
     lag = std::max(lag, quorum.log_end_offset() - voter.log_end_offset());
   }
   if (all_heard) row.lag = lag;

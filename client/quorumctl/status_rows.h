@@ -19,7 +19,7 @@ struct StatusRow {
   enum class State {
     // No leader is known: nothing can be appended.
     kLeaderless,
-    // A voter lags, or the leader has not heard of it in its epoch.
+    // A voter lags, or the leader has not heard of it, in its epoch or for long.
     kBehind,
     kWell,
   };
@@ -32,6 +32,8 @@ struct StatusRow {
 
 // A voter lags when it lacks more records than that: those that are on their way are no fault.
 inline constexpr int64_t kLagMax = 1000;
+// A voter that lives fetches several times a second, also of a partition that is idle.
+inline constexpr int64_t kSilenceMaxSeconds = 10;
 
 void AddRows(TopicQuorums topic, std::vector<StatusRow>* rows);
 

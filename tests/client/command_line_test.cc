@@ -104,6 +104,21 @@ TEST_F(CommandLineTest, Append_TakesRecordsFromWordsAndFlags) {
   EXPECT_EQ(claim.producer, "controller");
 }
 
+TEST_F(CommandLineTest, Append_TakesValuesAsTheyAre) {
+  for (const char* value :
+       {"[\"a\",\"b\"]", "[]", "[[1],[2]]", "[1,2]", "a]", "]", "++", "a b", "{}"}) {
+    EXPECT_THAT(CommandOf<Append>({"append", "orders:0", value}).values, ElementsAre(value));
+    EXPECT_THAT(CommandOf<Append>({"append", "orders:0", "--value", value, "w"}).values,
+                ElementsAre(value, "w"));
+    EXPECT_THAT(CommandOf<Append>({"append", "orders:0", "--", value}).values, ElementsAre(value));
+    EXPECT_EQ(CommandOf<Append>({"append", "orders:0", "v", "--key", value}).key, value);
+  }
+  EXPECT_THAT(CommandOf<Append>({"append", "orders:0", "--value=[1]"}).values, ElementsAre("[1]"));
+  EXPECT_THAT(CommandOf<Append>({"append", "orders:0", "--", "--a=", "-b", "--"}).values,
+              ElementsAre("--a=", "-b", "--"));
+  EXPECT_THAT(CommandOf<Append>({"append", "orders:0", ""}).values, ElementsAre(""));
+}
+
 TEST_F(CommandLineTest, Tail_TakesAStart) {
   EXPECT_TRUE(std::holds_alternative<TailFromEarliest>(CommandOf<Tail>({"tail", "t:0"}).from));
   EXPECT_TRUE(std::holds_alternative<TailFromLatest>(
@@ -152,7 +167,11 @@ TEST_F(CommandLineTest, Mistakes_AreUsageErrorsOnStandardError) {
       {"topic", "create", "t", "--partitions=0"},
       {"topic", "create", "t", "--partitions=10001"},
       {"topic", "create", "t", "--partitions=x"},
+      {"topic", "create", "t", "--partitions=010"},
+      {"topic", "create", "t", "--partitions=0x10"},
       {"topic", "create", "t", "--replicas=0"},
+      {"topic", "delete", "t", "--id=-1"},
+      {"topic", "delete", "t", "--id=18446744073709551616"},
       {"append", "orders"},
       {"append", "orders:-1"},
       {"append", "orders:0", "--tombstone"},
@@ -160,6 +179,8 @@ TEST_F(CommandLineTest, Mistakes_AreUsageErrorsOnStandardError) {
       {"append", "orders:0", "--batch=0"},
       {"append", "orders:0", "--expected-offset=7"},
       {"append", "orders:0", "v", "--expected-offset=-1"},
+      {"append", "orders:0", "v", "--expected-offset=00017"},
+      {"append", "orders:0", "v", "--expected-offset=9223372036854775808"},
       {"append", "orders:0", "v", "--producer="},
       {"tail", "orders:0", "--from=-1"},
       {"tail", "orders:0", "--from=4611686018427387904"},

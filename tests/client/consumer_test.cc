@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "client/admin.h"
 #include "client/quorum_client.h"
 #include "tests/client/fake_node.h"
 
@@ -237,6 +239,53 @@ TEST(ConsumerTest, ThatReadsNothing_CanBeDestroyed) {
   ASSERT_TRUE(node.tail.Await(1));
   ASSERT_TRUE(consumer->Next(seconds(10)).has_value());
   consumer.reset();
+}
+
+TEST(ConsumerTest, ThatReadsNothing_DoesNotHoldUpTheClientsEnd) {
+  FakeNode node;
+  std::atomic<int> written{0};
+  node.tail.Always(
+      [&written](grpc::ServerContext* context, const v1::TailRequest&, TailWriter writer) {
+        v1::TailResponse message = RecordsMessage(0, 0, 2000);
+        auto* batch = message.mutable_records()->mutable_batches(0);
+        batch->mutable_records(0)->set_value(std::string(10'000, 'v'));
+        for (int i = 0; i < 2000 && writer->Write(message); ++i) {
+          batch->set_base_offset(i + 1);
+          message.mutable_records()->set_next_offset(i + 2);
+          ++written;
+        }
+        return HangUntilCancelled(context);
+      });
+  // The end comes at another moment each time: before, between and behind what is received.
+  for (int round = 0; round < 60; ++round) {
+    auto client = ClientOf({node.address()});
+    ConsumerOptions options;
+    options.buffer_bytes_max = 1;
+    const auto consumer = Reading(*client, SpecFrom(Offset(0)), options);
+    const int until = written + 1 + round % 6;
+    while (written < until) std::this_thread::yield();
+    client.reset();
+  }
+}
+
+TEST(ConsumerTest, Destructor_WaitsForACallbackThatRuns) {
+  FakeNode node;
+  node.tail.Always([](auto...) { return grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone"); });
+  const auto client = ClientOf({node.address()});
+  std::atomic<bool> runs{false};
+  std::atomic<bool> ending{false};
+  ConsumerOptions options;
+  options.on_retry = [&](const RetryNotice&) {
+    runs = true;
+    // Long enough for a destructor that does not wait.
+    for (int i = 0; !ending || i < 100'000; ++i) std::this_thread::yield();
+    runs = false;
+  };
+  auto consumer = Reading(*client, SpecFrom(Offset(0)), options);
+  while (!runs) std::this_thread::yield();
+  ending = true;
+  consumer.reset();
+  EXPECT_FALSE(runs);
 }
 
 TEST(ConsumerTest, AfterTheClient_HearsItsEnd) {

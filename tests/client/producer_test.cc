@@ -15,7 +15,7 @@
 #include "client/quorum_client.h"
 #include "service/base/mutex.h"
 #include "tests/client/fake_log.h"
-#include "tests/client/fake_node.h"
+#include "tests/client/producer_fixture.h"
 
 namespace quorum::client {
 namespace {
@@ -24,77 +24,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using Fault = FakeLog::Fault;
-
-const PartitionName kOrders{"orders", 0};
-
-AppendSpec SpecOf(const std::string& value) { return {kOrders, {RecordOf(value)}}; }
-
-char LetterOf(const AppendOutcome& outcome) {
-  if (std::holds_alternative<Committed>(outcome)) return 'C';
-  return std::holds_alternative<Refused>(outcome) ? 'R' : 'U';
-}
-
-const Error& ErrorOf(const AppendOutcome& outcome) {
-  static const Error none;
-  if (const auto* refused = std::get_if<Refused>(&outcome)) return refused->error;
-  if (const auto* unknown = std::get_if<Unknown>(&outcome)) return unknown->error;
-  return none;
-}
-
-// Outcomes by the order of the appends.
-class Outcomes {
- public:
-  Producer::Done Next() {
-    MutexLock lock(&mutex_);
-    outcomes_.emplace_back();
-    return [this, index = outcomes_.size() - 1](AppendOutcome outcome) {
-      MutexLock inner(&mutex_);
-      EXPECT_FALSE(outcomes_[index].has_value()) << "decided twice";
-      outcomes_[index] = std::move(outcome);
-    };
-  }
-
-  // A letter each; '-' for none.
-  std::string Letters() {
-    MutexLock lock(&mutex_);
-    std::string letters;
-    for (const auto& outcome : outcomes_) {
-      letters += outcome.has_value() ? LetterOf(*outcome) : '-';
-    }
-    return letters;
-  }
-
-  AppendOutcome At(size_t index) {
-    MutexLock lock(&mutex_);
-    return outcomes_[index].value_or(Unknown{});
-  }
-
- private:
-  Mutex mutex_;
-  std::vector<std::optional<AppendOutcome>> outcomes_ ABSL_GUARDED_BY(mutex_);
-};
-
-class ProducerTest : public ::testing::Test {
- protected:
-  ProducerTest() { log_.Serve(&node_); }
-  // Its calls use the log.
-  ~ProducerTest() override { node_.Kill(); }
-
-  std::unique_ptr<QuorumClient> MakeClient() {
-    ClientOptions options;
-    options.bootstrap = {node_.address()};
-    options.seed = 1;
-    options.retry.backoff_first = milliseconds(1);
-    options.retry.backoff_max = milliseconds(5);
-    options.retry.write_time_min = milliseconds(5);
-    options.avoid_time = milliseconds(1);
-    return std::make_unique<QuorumClient>(options);
-  }
-
-  FakeLog log_;
-  FakeNode node_;
-  std::unique_ptr<QuorumClient> client_ = MakeClient();
-};
 
 TEST_F(ProducerTest, Appends_AreCommittedOnceInOrder) {
   Producer producer(*client_);
@@ -444,48 +373,14 @@ TEST_F(ProducerTest, Memory_IsWaitedForUntilTheDeadline) {
   EXPECT_EQ(outcomes.Letters(), "CRC");
 }
 
-TEST_F(ProducerTest, Callback_MayAppendAndDoesNotWaitForRoom) {
+TEST_F(ProducerTest, TooLargeForAMessage_IsRefusedHere) {
   ProducerOptions options;
-  options.buffer_bytes_max = 1;
+  options.name = "controller";
   Producer producer(*client_, options);
-  std::atomic<int> committed{0};
-  std::function<void(AppendOutcome)> next = [&](const AppendOutcome& outcome) {
-    EXPECT_EQ(LetterOf(outcome), 'C');
-    if (++committed < 10) producer.Append(SpecOf("v"), next);
-  };
-  producer.Append(SpecOf("v"), next);
-  ASSERT_TRUE(producer.Flush(seconds(20)));
-  EXPECT_EQ(committed, 10);
-}
-
-TEST_F(ProducerTest, EndOfTheProducer_DecidesEverything) {
-  node_.append.Always(
-      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
-  Outcomes outcomes;
-  ProducerOptions options;
-  options.outstanding_max = 1;
-  auto producer = std::make_unique<Producer>(*client_, options);
-  producer->Append(SpecOf("a"), outcomes.Next());
-  ASSERT_TRUE(node_.append.Await(1));
-  producer->Append(SpecOf("b"), outcomes.Next());
-  producer.reset();
-  EXPECT_EQ(outcomes.Letters(), "UR");
-}
-
-TEST_F(ProducerTest, EndOfTheClient_DecidesEverything) {
-  node_.append.Always(
-      [](grpc::ServerContext* context, auto...) { return HangUntilCancelled(context); });
-  Outcomes outcomes;
-  ProducerOptions options;
-  options.outstanding_max = 1;
-  Producer producer(*client_, options);
-  producer.Append(SpecOf("a"), outcomes.Next());
-  ASSERT_TRUE(node_.append.Await(1));
-  producer.Append(SpecOf("b"), outcomes.Next());
-  client_.reset();
-  EXPECT_EQ(outcomes.Letters(), "UR");
-  EXPECT_EQ(LetterOf(producer.AppendAndWait(SpecOf("c"))), 'R');
-  EXPECT_FALSE(producer.Init(kOrders).ok());
+  const AppendOutcome outcome = producer.AppendAndWait(SpecOf(std::string(size_t{17} << 20, 'v')));
+  EXPECT_EQ(LetterOf(outcome), 'R');
+  EXPECT_EQ(ErrorOf(outcome).code, google::rpc::INVALID_ARGUMENT);
+  EXPECT_EQ(LetterOf(producer.AppendAndWait(SpecOf("small"))), 'C') << "it goes on";
 }
 
 // Every promise at once, against a log that loses, delays, refuses and reorders by chance.

@@ -350,6 +350,10 @@ TEST_F(QuorumctlTest, Elect) {
   SetAnswer(node_.elect_leader, answer);
   EXPECT_EQ(Run({"elect", "orders:0", "--to=2"}).out, "orders:0 is led by node 2 in epoch 8\n");
   EXPECT_EQ(node_.elect_leader.requests()[0].topics(0).partitions(0).node_id(), 2);
+  const Output other = Run({"elect", "orders:0", "--to=3"});
+  EXPECT_EQ(other.code, ExitCode::kFailed) << "another one was elected";
+  EXPECT_EQ(other.out, "orders:0 is led by node 2 in epoch 8\n");
+  EXPECT_EQ(other.err, "quorumctl: node 3 does not lead orders:0, another one was faster\n");
   *entry->mutable_error() = ToRpcStatus({google::rpc::NOT_FOUND, "VOTER_NOT_FOUND", "no voter"});
   SetAnswer(node_.elect_leader, answer);
   EXPECT_EQ(Run({"elect", "orders:0", "--to=9"}).code, ExitCode::kNotFound);
@@ -420,6 +424,40 @@ TEST_F(QuorumctlTest, Status_AsksForManyTopicsTogether) {
   EXPECT_EQ(requests[0].topics_size(), 50);
   EXPECT_EQ(requests[1].topics_size(), 1);
   EXPECT_EQ(requests[2].topics_size(), 49);
+}
+
+TEST_F(QuorumctlTest, Status_DoesNotKnowWhoLivesWithoutAController) {
+  v1::DescribeClusterResponse cluster;
+  cluster.add_nodes()->set_node_id(1);
+  SetAnswer(node_.describe_cluster, cluster);
+  SetAnswer(node_.describe_quorum, SomeQuorum());
+  EXPECT_THAT(Run({"status", "orders"}).out, HasSubstr("nodes ? of 1 live"));
+  cluster.mutable_nodes(0)->set_live(false);
+  SetAnswer(node_.describe_cluster, cluster);
+  EXPECT_THAT(Run({"status", "orders"}).out, HasSubstr("nodes 0 of 1 live"));
+}
+
+TEST_F(QuorumctlTest, Status_AVoterThatIsSilentForLongIsBehind) {
+  SetAnswer(node_.describe_cluster, v1::DescribeClusterResponse());
+  v1::DescribeQuorumResponse answer = SomeQuorum();
+  auto* quorum = answer.mutable_topics(0)->mutable_partitions(0);
+  quorum->mutable_current_voters(2)->set_log_end_offset(120);
+  SetAnswer(node_.describe_quorum, answer);
+  EXPECT_THAT(Run({"status", "orders"}).out, HasSubstr("0 behind, 1 well"));
+  quorum->mutable_current_voters(2)->mutable_last_fetch_age()->set_seconds(3600);
+  SetAnswer(node_.describe_quorum, answer);
+  EXPECT_THAT(Run({"status", "orders"}).out, HasSubstr("1 behind, 0 well"));
+}
+
+TEST_F(QuorumctlTest, ADiagnosisDoesNotWaitLongForAPartitionWithoutLeader) {
+  node_.describe_quorum.Always([](grpc::ServerContext* context, const v1::DescribeQuorumRequest&,
+                                  v1::DescribeQuorumResponse* answer) {
+    const gpr_timespec now = gpr_now(context->raw_deadline().clock_type);
+    EXPECT_LT(gpr_time_sub(context->raw_deadline(), now).tv_sec, 3);
+    *answer = SomeQuorum();
+    return grpc::Status::OK;
+  });
+  EXPECT_EQ(Run({"quorum", "describe", "orders:0"}).code, ExitCode::kDone);
 }
 
 TEST_F(QuorumctlTest, Status_FitsTheScreen) {

@@ -45,7 +45,8 @@ TEST(RetryPolicyTest, EachKind_IsRepeatedForItsReasons) {
   read.insert(v1::ERROR_REASON_STORAGE_FAILED);
   EXPECT_EQ(RepeatedReasons(CallKind::kRead), read);
   std::set<v1::ErrorReason> idempotent = transient;
-  idempotent.insert({v1::ERROR_REASON_COMMIT_UNKNOWN, v1::ERROR_REASON_INTERNAL});
+  idempotent.insert({v1::ERROR_REASON_COMMIT_UNKNOWN, v1::ERROR_REASON_INTERNAL,
+                     v1::ERROR_REASON_REQUEST_TIMED_OUT});
   EXPECT_EQ(RepeatedReasons(CallKind::kIdempotent), idempotent);
 }
 
