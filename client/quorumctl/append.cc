@@ -193,8 +193,7 @@ ExitCode RunVerb(const Append& command, Session& session) {
     options.on_retry = [&](const RetryNotice& notice) { report.NoteRetry(notice, call); };
   }
   Producer producer(session.client, options);
-  const bool lines = command.values.empty() && !command.tombstone;
-  if (lines) {
+  if (command.values.empty() && !command.tombstone) {
     AppendLines(command, session, &producer, &report);
   } else {
     AppendWords(command, &producer, &report);
@@ -203,7 +202,7 @@ ExitCode RunVerb(const Append& command, Session& session) {
   while (!producer.Flush(call.timeout)) {
   }
   session.ClearProgress();
-  if (lines) session.streams.err << report.Summary() << "\n";
+  session.streams.err << report.Summary() << "\n";
   return report.code();
 }
 

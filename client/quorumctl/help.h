@@ -76,6 +76,7 @@ Records come from the command line, as one batch that is committed as a whole or
 from standard input, a record a line, --batch lines at a time in one batch. Each batch is appended
 once, however often it has to be sent; it is tried until --timeout. The first batch that is not
 committed ends the input. With --producer, whoever appended under that name before is shut out.
+The last line on standard error counts records: N committed, N refused, N unknown.
 )";
 
 inline constexpr char kTailHelp[] = R"(Read committed records, and wait for more.

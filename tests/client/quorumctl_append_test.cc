@@ -19,7 +19,7 @@ TEST_F(QuorumctlTest, Append_FromWordsIsOneBatch) {
   const Output one = Run({"append", "orders:0", "v1", "--key=k1"});
   EXPECT_EQ(one.code, ExitCode::kDone);
   EXPECT_EQ(one.out, "committed orders:0 offset 17 epoch 4\n");
-  EXPECT_EQ(one.err, "");
+  EXPECT_EQ(one.err, "1 committed, 0 refused, 0 unknown\n");
   EXPECT_EQ(Run({"append", "orders:0", "v1", "v2", "v3"}).out,
             "committed orders:0 offsets 17-19 epoch 4\n");
   EXPECT_EQ(Run({"append", "orders:0", "v1", "-o", "json"}).out,
@@ -112,7 +112,8 @@ TEST_F(QuorumctlTest, Append_ExpectedOffset) {
             "quorumctl: append to orders:0: refused, nothing was changed\n"
             "  why: OFFSET_MISMATCH: the log ends at 9\n"
             "  do:  read what was appended meanwhile, then expect the new end: "
-            "quorumctl tail orders:0 --until-end\n");
+            "quorumctl tail orders:0 --until-end\n"
+            "0 committed, 1 refused, 0 unknown\n");
   ASSERT_EQ(node_.append.requests().size(), 1u);
   EXPECT_EQ(node_.append.requests()[0].expected_offset(), 7);
 }
@@ -152,7 +153,8 @@ TEST_F(QuorumctlTest, Append_RefusedWithLeaderHint) {
             "quorumctl: append to orders:0: refused, nothing was changed\n"
             "  why: FENCED_LEADER_EPOCH: epoch 3 is over "
             "(leader: node 2 at 127.0.0.1:9, epoch 4)\n"
-            "  do:  see what there is: quorumctl quorum describe orders:0\n");
+            "  do:  see what there is: quorumctl quorum describe orders:0\n"
+            "0 committed, 1 refused, 0 unknown\n");
 }
 
 TEST_F(QuorumctlTest, Append_NoSuchPartition) {
@@ -168,7 +170,8 @@ TEST_F(QuorumctlTest, Append_NobodyThere) {
             "quorumctl: append to orders:0: no answer in time\n"
             "  why: UNAVAILABLE: no node could be reached at " +
                 node_.address() +
-                "\n  do:  nothing was sent; check --bootstrap, and that the nodes run\n");
+                "\n  do:  nothing was sent; check --bootstrap, and that the nodes run\n"
+                "0 committed, 1 refused, 0 unknown\n");
 }
 
 TEST_F(QuorumctlTest, Append_TriesUntilTheTimeout) {
