@@ -1,7 +1,9 @@
 #include <deque>
 #include <istream>
 #include <string>
+#include <thread>
 #include <utility>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -9,50 +11,68 @@
 #include "client/quorumctl/json.h"
 #include "client/quorumctl/verbs.h"
 #include "service/base/mutex.h"
+#include "service/base/overloaded.h"
 
 namespace quorum::client::quorumctl {
 namespace {
 
-// Outcomes between two lines of progress.
+// Records between two lines of progress.
 constexpr int64_t kProgressStep = 256;
 
-// Writes what became of the appends, in their order, as soon as it is known.
+// Appends that are not written yet, at most: what a slow reader of the output holds up.
+constexpr size_t kOpenMax = 10'000;
+
+// Writes what became of the appends, in their order, as soon as it is known. A thread of its own
+// does it: who reads the output may take his time, and the client's thread must not wait for him.
 //
-// Thread: any; outcomes come on the client's thread.
+// Thread: Expect, Finish and Summary the verb's; outcomes and retries come on the client's.
 class Report {
  public:
-  Report(const Append& command, Session& session) : command_(command), session_(session) {}
+  Report(const Append& command, Session& session) : command_(command), session_(session) {
+    writer_ = std::thread([this] { Write(); });
+  }
+  ~Report() { Finish(); }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
 
-  // For the next append, of that many records.
+  // For the next append, of that many records. Waits while too many are not written.
   Producer::Done Expect(int64_t records) {
     MutexLock lock(&mutex_);
+    while (open_.size() >= kOpenMax) changed_.Wait(&mutex_);
     const int64_t number = first_ + static_cast<int64_t>(open_.size());
     open_.push_back({records, std::nullopt});
     return [this, number](AppendOutcome outcome) {
       MutexLock inner(&mutex_);
+      failed_ |= !std::holds_alternative<Committed>(outcome);
       open_[static_cast<size_t>(number - first_)].outcome = std::move(outcome);
-      WriteDecided();
+      changed_.NotifyAll();
     };
   }
 
   void NoteRetry(const RetryNotice& notice, const CallOptions& call) {
-    MutexLock lock(&mutex_);
+    MutexLock lock(&err_mutex_);
     call.on_retry(notice);
   }
 
   // True once an append was not committed.
   bool failed() {
     MutexLock lock(&mutex_);
-    return code_ != ExitCode::kDone;
+    return failed_;
   }
 
-  // After the last outcome.
-  ExitCode code() {
-    MutexLock lock(&mutex_);
-    return code_;
+  // After the last outcome: waits until all are written.
+  void Finish() {
+    {
+      MutexLock lock(&mutex_);
+      finished_ = true;
+      changed_.NotifyAll();
+    }
+    if (writer_.joinable()) writer_.join();
   }
-  std::string Summary() {
-    MutexLock lock(&mutex_);
+
+  // After Finish.
+  ExitCode code() const { return code_; }
+  std::string Summary() const {
     return absl::StrCat(committed_, " committed, ", refused_, " refused, ", unknown_, " unknown");
   }
 
@@ -62,28 +82,41 @@ class Report {
     std::optional<AppendOutcome> outcome;
   };
 
-  void WriteDecided() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (!open_.empty() && open_.front().outcome.has_value()) {
-      const Slot slot = std::move(open_.front());
-      open_.pop_front();
-      ++first_;
-      // No visitor: its lambdas would not be seen to hold the lock.
-      if (const auto* committed = std::get_if<Committed>(&*slot.outcome)) {
-        committed_ += slot.records;
-        WriteCommitted(*committed, slot.records);
-      } else if (const auto* refused = std::get_if<Refused>(&*slot.outcome)) {
-        refused_ += slot.records;
-        WriteFailed("refused", refused->error, ExitCodeOf(*slot.outcome));
-      } else if (const auto* unknown = std::get_if<Unknown>(&*slot.outcome)) {
-        unknown_ += slot.records;
-        WriteFailed("unknown", unknown->error, ExitCodeOf(*slot.outcome));
-      }
+  void Write() {
+    while (std::optional<Slot> slot = Next()) {
+      const int64_t records = slot->records;
+      std::visit(Overloaded{[&](const Committed& committed) {
+                              committed_ += records;
+                              WriteCommitted(committed, records);
+                            },
+                            [&](const Refused& refused) {
+                              refused_ += records;
+                              WriteFailed("refused", refused.error, ExitCodeOf(*slot->outcome));
+                            },
+                            [&](const Unknown& unknown) {
+                              unknown_ += records;
+                              WriteFailed("unknown", unknown.error, ExitCodeOf(*slot->outcome));
+                            }},
+                 *slot->outcome);
+      ShowProgress();
     }
-    ShowProgress();
   }
 
-  void WriteCommitted(const Committed& committed, int64_t records)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // Waits for the next outcome; empty after the last one.
+  std::optional<Slot> Next() {
+    MutexLock lock(&mutex_);
+    while (open_.empty() || !open_.front().outcome.has_value()) {
+      if (open_.empty() && finished_) return std::nullopt;
+      changed_.Wait(&mutex_);
+    }
+    std::optional<Slot> slot = std::move(open_.front());
+    open_.pop_front();
+    ++first_;
+    changed_.NotifyAll();
+    return slot;
+  }
+
+  void WriteCommitted(const Committed& committed, int64_t records) {
     const int64_t first = committed.base_offset.value();
     if (session_.json) {
       Json json = {{"topic", command_.partition.topic},
@@ -104,8 +137,7 @@ class Report {
   }
 
   // The data says every failure, the lines for people only the first: the others follow from it.
-  void WriteFailed(const char* outcome, const Error& error, ExitCode code)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void WriteFailed(const char* outcome, const Error& error, ExitCode code) {
     if (session_.json) {
       session_.streams.out << Line({{"topic", command_.partition.topic},
                                     {"partition", command_.partition.index},
@@ -122,33 +154,43 @@ class Report {
     const bool read_back = code == ExitCode::kUnknown ||
                            error.reason == v1::ERROR_REASON_OFFSET_MISMATCH ||
                            error.reason == v1::ERROR_REASON_PRODUCER_FENCED;
+    MutexLock lock(&err_mutex_);
     session_.Report(absl::StrCat("append to ", partition), error, code,
                     read_back ? absl::StrCat("quorumctl tail ", partition, " --until-end")
                               : absl::StrCat("quorumctl quorum describe ", partition));
   }
 
-  void ShowProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void ShowProgress() {
     // Where the data itself is on a terminal, it is the progress.
     if (!session_.streams.err_is_terminal || session_.streams.out_rows > 0) return;
-    if (!open_.empty() && first_ - shown_ < kProgressStep) return;
-    shown_ = first_;
+    if (committed_ - shown_ < kProgressStep) return;
+    shown_ = committed_;
+    MutexLock lock(&err_mutex_);
     session_.ClearProgress();
     session_.streams.err << committed_ << " committed" << std::flush;
   }
 
   const Append& command_;
   Session& session_;
+
   Mutex mutex_;
-  // Appends without an outcome, or behind one without; bounded by the producer's memory.
+  CondVar changed_;
+  // Appends without an outcome, or not written.
   std::deque<Slot> open_ ABSL_GUARDED_BY(mutex_);
   // The number of the first of them.
   int64_t first_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t shown_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Records.
-  int64_t committed_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t unknown_ ABSL_GUARDED_BY(mutex_) = 0;
-  ExitCode code_ ABSL_GUARDED_BY(mutex_) = ExitCode::kDone;
+  bool failed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  // Held while standard error is written to.
+  Mutex err_mutex_;
+
+  // The writer's, until it has ended. Records.
+  int64_t committed_ = 0;
+  int64_t refused_ = 0;
+  int64_t unknown_ = 0;
+  int64_t shown_ = 0;
+  ExitCode code_ = ExitCode::kDone;
+  std::thread writer_;
 };
 
 void AddRecord(const Append& command, const std::string* value, AppendSpec* spec) {
@@ -201,6 +243,7 @@ ExitCode RunVerb(const Append& command, Session& session) {
   // Each append is decided at its deadline.
   while (!producer.Flush(call.timeout)) {
   }
+  report.Finish();
   session.ClearProgress();
   session.streams.err << report.Summary() << "\n";
   return report.code();

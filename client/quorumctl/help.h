@@ -27,6 +27,7 @@ Exit codes:
   4  no node could be reached and nothing was sent, or a read found no answer in time
   5  refused: the append or change was not done and never will be
   6  unknown: the append or change was perhaps done; read it back before repeating it
+     (3 to 6 speak of the first record of an input that was not committed, not of those before)
  10  for status: a partition has no leader)";
 
 inline constexpr char kTopicHelp[] = R"(Create, delete, list and describe topics.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,47 @@ TEST_F(QuorumctlTest, Append_FromLines) {
     }
   }
   EXPECT_THAT(values, ::testing::ElementsAre("a", "", "c"));
+}
+
+// Takes nothing before the node has got so many records.
+class SlowPipe : public std::stringbuf {
+ public:
+  SlowPipe(FakeNode& node, int records) : node_(node), records_(records) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    for (size_t calls = 1; Records() < records_ && node_.append.Await(calls); ++calls) {
+    }
+    EXPECT_GE(Records(), records_) << "appends wait for who reads their outcomes";
+    return std::stringbuf::xsputn(text, count);
+  }
+
+ private:
+  int Records() {
+    int records = 0;
+    for (const v1::AppendRequest& request : node_.append.requests()) {
+      records += request.records_size();
+    }
+    return records;
+  }
+
+  FakeNode& node_;
+  const int records_;
+};
+
+TEST_F(QuorumctlTest, Append_DoesNotWaitForWhoReadsTheOutcomes) {
+  node_.append.Always(CommitAt(0, 2, 4));
+  std::string lines;
+  for (int i = 0; i < 300; ++i) lines += "a line\n";
+  std::istringstream input(lines);
+  std::ostringstream err;
+  SlowPipe pipe(node_, 300);
+  std::ostream out(&pipe);
+  Streams streams{input, out, err};
+  EXPECT_EQ(RunQuorumctl({"append", "orders:0", "--bootstrap=" + node_.address()}, streams), 0);
+  EXPECT_EQ(err.str(), "300 committed, 0 refused, 0 unknown\n");
+  const std::string text = pipe.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 300);
 }
 
 TEST_F(QuorumctlTest, Append_LostAnswerIsFoundOut) {

@@ -11,6 +11,8 @@ import tempfile
 import threading
 import unittest
 
+import grpc
+
 import case_report
 import generated_stubs
 from local_cluster import WAIT_SECONDS, LocalCluster, wait_until
@@ -137,6 +139,39 @@ class PythonExamplesTest(unittest.TestCase):
         follower.await_lines(5)
         decided = [line.split(" ", 1)[1] for line in follower.lines]
         self.assertEqual(decided, ["", "node-a", "", "node-b", "node-b"])
+
+
+class LostAnswer(grpc.RpcError):
+    """What a call fails with when nobody says why."""
+
+    def trailing_metadata(self):
+        return ()
+
+
+class UnknownFateTest(unittest.TestCase):
+    def test_producer_with_an_unknown_append_appends_nothing_more(self):
+        sys.path += [STUBS, EXAMPLES]
+        import quorum_log
+        from quorum.v1 import record_pb2
+
+        class SilentLog:
+            appends = 0
+
+            def InitProducer(self, request):
+                return quorum_log.log_pb2.InitProducerResponse(producer_id=7, producer_epoch=0)
+
+            def Append(self, request):
+                self.appends += 1
+                raise LostAnswer()
+
+        log = SilentLog()
+        producer = quorum_log.Producer(log, TOPIC, 0, patience=0)
+        with self.assertRaises(LostAnswer):
+            producer.append([record_pb2.Record(value=b"one")])
+        self.assertEqual(log.appends, 1)
+        with self.assertRaises(RuntimeError):
+            producer.append([record_pb2.Record(value=b"two")])
+        self.assertEqual(log.appends, 1)
 
 
 class ReadmeTest(unittest.TestCase):

@@ -52,7 +52,10 @@ class Producer:
     def append(self, records):
         """The offset of the first record. Sends again until the fate is known: the stamp tells the
         leader that it is the same batch. Fails when the append is refused for good, or when
-        patience is over; then its fate stays unknown, and so does that of this producer."""
+        patience is over. If its fate is unknown by then, this producer appends nothing more:
+        another batch under the same stamp could be taken for that one."""
+        if self._sequence is None:
+            raise RuntimeError("the fate of an append is unknown: make a new producer")
         stamp = log_pb2.ProducerStamp(
             producer_id=self._identity.producer_id,
             producer_epoch=self._identity.producer_epoch,
@@ -62,13 +65,18 @@ class Producer:
             topic=self._topic, partition=self._partition, records=records, producer=stamp
         )
         deadline = time.monotonic() + self._patience
+        unknown = False
         while True:
             try:
                 offset = self._log.Append(request).base_offset
                 self._sequence += len(records)
                 return offset
             except grpc.RpcError as error:
-                if refusal(error) not in FOR_NOW | {None} or time.monotonic() > deadline:
+                reason = refusal(error)
+                unknown |= reason is None
+                if reason not in FOR_NOW | {None} or time.monotonic() > deadline:
+                    if unknown:
+                        self._sequence = None
                     raise
             time.sleep(0.1)
 
