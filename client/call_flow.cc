@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/deadline.h"
 #include "service/base/check.h"
 
 namespace quorum::client {
@@ -25,7 +26,7 @@ CallFlow::CallFlow(ClientCore& core, CallSettings settings)
 void CallFlow::Start() {
   core_.flows.insert(shared_from_this());
   retry_.emplace(settings_.kind, core_.options.retry, core_.prng.Fork("call"));
-  deadline_ = core_.loop.Now() + settings_.options.timeout;
+  deadline_ = DeadlineAfter(core_.loop.Now(), settings_.options.timeout);
   if (core_.closing) {
     const Error error = NotSentError("the client is closing");
     return Conclude(&error);
@@ -104,7 +105,7 @@ Duration CallFlow::SendTimeMin() const {
 
 void CallFlow::Progressed() {
   retry_->Reset();
-  deadline_ = core_.loop.Now() + settings_.options.timeout;
+  deadline_ = DeadlineAfter(core_.loop.Now(), settings_.options.timeout);
 }
 
 void CallFlow::Conclude(const Error* error) {

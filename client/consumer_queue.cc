@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "client/deadline.h"
+
 namespace quorum::client {
 
 ConsumerQueue::LanePointer ConsumerQueue::Open(PartitionName partition) {
@@ -45,7 +47,7 @@ bool ConsumerQueue::Push(const LanePointer& lane, TailEvent event, size_t bytes,
 }
 
 std::optional<ConsumerEvent> ConsumerQueue::Pop(Duration time_max, const Clock& clock) {
-  const MonoTime until = clock.Now() + time_max;
+  const MonoTime until = DeadlineAfter(clock.Now(), time_max);
   std::function<void()> on_room;
   std::optional<ConsumerEvent> event;
   {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/calls.h"
+#include "client/deadline.h"
 #include "client/producer_batch.h"
 #include "client/producer_budget.h"
 #include "client/producer_lane.h"
@@ -108,7 +109,7 @@ void Producer::Append(AppendSpec spec, Done done) {
   }
   const Duration timeout = spec.timeout.value_or(core_->options.timeout);
   auto append = std::make_shared<PendingAppend>();
-  append->deadline = client.loop.Now() + timeout;
+  append->deadline = DeadlineAfter(client.loop.Now(), timeout);
   append->bytes = WireBytes(spec);
   append->record_count = spec.records.size();
   append->alone = spec.expected_offset.has_value() || spec.leader_epoch.has_value();

@@ -1,11 +1,12 @@
 #include "client/producer_budget.h"
 
+#include "client/deadline.h"
 #include "service/base/check.h"
 
 namespace quorum::client {
 
 bool ProducerBudget::Take(size_t bytes, Duration time_max, const Clock& clock) {
-  const MonoTime until = clock.Now() + time_max;
+  const MonoTime until = DeadlineAfter(clock.Now(), time_max);
   MutexLock lock(&mutex_);
   while (bytes_ > 0 && bytes_ + bytes > bytes_max_) {
     const Duration left = until - clock.Now();
@@ -39,7 +40,7 @@ void ProducerBudget::End(int64_t ticket) {
 }
 
 bool ProducerBudget::AwaitDecided(Duration time_max, const Clock& clock) {
-  const MonoTime until = clock.Now() + time_max;
+  const MonoTime until = DeadlineAfter(clock.Now(), time_max);
   MutexLock lock(&mutex_);
   const int64_t last = tickets_;
   while (!undecided_.empty() && *undecided_.begin() <= last) {

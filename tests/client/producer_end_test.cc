@@ -31,6 +31,20 @@ TEST_F(ProducerTest, Flush_WaitsForWhatCameBeforeOnly) {
   EXPECT_TRUE(producer.Flush(seconds(20)));
 }
 
+TEST_F(ProducerTest, TimeWithoutEnd_IsWaitedFor) {
+  Producer producer(*client_);
+  AppendSpec spec = SpecOf("v");
+  spec.timeout = Duration::max();
+  EXPECT_EQ(LetterOf(producer.AppendAndWait(spec)), 'C');
+  Outcomes outcomes;
+  producer.Append(SpecOf("v"), outcomes.Next());
+  EXPECT_TRUE(producer.Flush(Duration::max()));
+  CallOptions options;
+  options.timeout = Duration::max();
+  node_.describe_cluster.Always([](auto...) { return grpc::Status::OK; });
+  EXPECT_TRUE(Admin(*client_).DescribeCluster(options).ok());
+}
+
 TEST_F(ProducerTest, Callback_MayAppendAndDoesNotWaitForRoom) {
   ProducerOptions options;
   options.buffer_bytes_max = 1;
