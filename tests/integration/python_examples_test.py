@@ -4,6 +4,7 @@ usage: python_examples_test.py QUORUMD
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -179,9 +180,8 @@ class ReadmeTest(unittest.TestCase):
 
     def run_program(self, cluster):
         with open(os.path.join(generated_stubs.ROOT, "README.md"), encoding="utf-8") as stream:
-            section = stream.read().split("\n## Write a controller on it\n")[1].split("\n## ")[0]
-        lines = [line[4:] for line in section.splitlines() if not line or line.startswith("    ")]
-        text = "\n".join(lines).replace(
+            found = re.search(r"(?ms)^    import grpc.*?^    print.*?$", stream.read())
+        text = re.sub(r"(?m)^    ", "", found.group()).replace(
             "ipv4:127.0.0.1:7101,127.0.0.1:7102,127.0.0.1:7103", cluster.target
         )
         self.assertIn(cluster.target, text)
