@@ -22,7 +22,7 @@
 //   1. Appends get into the log in the order of the Append calls, as far as they are committed. A
 //      refused one does not hold up those behind it: make them conditional if it should.
 //   2. An append is in the log once, however often it was sent, within the server's memory of
-//      producers (a day without an append, by default).
+//      producers (a day without an append).
 //   3. The records of one append are in one batch.
 //
 // Batches form by themselves, without a timer: while the most batches allowed are on their way,

@@ -1,5 +1,5 @@
 // How our databases are opened. The defaults of RocksDB 7.8 are wrong for a voter (reliability.md
-// 2): they drop synced records after damage, do not sync writes, do not notice a missing WAL and
+// 7.7): they drop synced records after damage, do not sync writes, do not notice a missing WAL and
 // resume after an error by themselves.
 //
 // Thread: pure functions.

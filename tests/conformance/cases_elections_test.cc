@@ -1,5 +1,5 @@
 // Bugs that other Raft systems shipped in their elections and in what an election must remember,
-// each cut down to one replica of ours and named by its number in the collected cases. The
+// each cut down to one replica of ours and named by its number (README.md says whose numbers). The
 // conformance groups B to G hold the rules; here stand the ways they were broken.
 
 #include <gmock/gmock.h>

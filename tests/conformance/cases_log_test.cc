@@ -1,6 +1,6 @@
-// Bugs that others have shipped, in reconciliation, commit and leaving office (cases.md, sections C
-// to E), as far as one replica's core can show them. README_groups_h_to_r.md says where the others
-// are.
+// Bugs that others have shipped, in reconciliation, commit and leaving office, as far as one
+// replica's core can show them. README.md says what the numbers are, README_groups_h_to_r.md where
+// the other cases are.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -92,7 +92,7 @@ TEST(ForwardPolicyTest, WhatMayBeRepeatedIsRepeatedAfterAWait) {
 }
 
 #ifdef QUORUM_PLANTS
-// The planted bug is what the test above, and the simulator, must see.
+// The planted bug is what the test above must see: the simulator runs no forwarder.
 TEST(ForwardPolicyTest, M46RepeatsWhatMayBeExecuted) {
   plants::SetPlant(Plant::kM46);
   AppendRoute route = MakeRoute();

@@ -1,6 +1,6 @@
-// The facts about RocksDB 7.8.3 that our options rest on (reliability.md 2), each shown on the real
-// library: what the default would do, and what ours does instead. A new version of the library that
-// changes one of them fails here first.
+// The facts about RocksDB 7.8.3 that our options rest on (reliability.md 7.7), each shown on the
+// real library: what the default would do, and what ours does instead. A new version of the library
+// that changes one of them fails here first.
 
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
