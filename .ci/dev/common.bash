@@ -11,8 +11,8 @@ QUORUM_TOOLS="${XDG_CACHE_HOME:-${HOME}/.cache}/quorum-tools"
 BUILD_PACKAGES=(
   bazel-bootstrap bazel-platforms bazel-rules-java bazel-rules-proto bazel-skylib
   clang libclang-rt-14-dev lld g++
-  libabsl-dev libbenchmark-dev libcivetweb-dev libcli11-dev libgflags-dev libgmock-dev
-  libgoogle-glog-dev libgrpc++-dev libgtest-dev libisal-dev libprotobuf-dev librocksdb-dev
+  libabsl-dev libcivetweb-dev libcli11-dev libgflags-dev libgmock-dev libgoogle-glog-dev
+  libgrpc++-dev libgtest-dev libisal-dev libprotobuf-dev librocksdb-dev
   nlohmann-json3-dev prometheus-cpp-dev
   grpc-proto protobuf-compiler protobuf-compiler-grpc
 )
