@@ -18,8 +18,9 @@ FIGURES = [
     ("p50_ms", "p50 ms", 2, False),
     ("p99_ms", "p99 ms", 2, False),
     ("syncs_per_second", "fsyncs/s", 0, None),
-    ("servers_cpu_per_1000", "CPU s per 1,000, servers", 4, False),
-    ("client_cpu_per_1000", "client", 4, None),
+    ("servers_cpu_per_1000_calls", "CPU s per 1,000 operations, servers", 4, False),
+    ("servers_cpu_per_1000", "per 1,000 records", 4, None),
+    ("client_cpu_per_1000", "client, per 1,000 records", 4, None),
     ("written_bytes_per_record", "bytes written a record", 0, None),
     ("rss_mib", "MiB a node", 0, None),
 ]
@@ -30,6 +31,14 @@ AIM_IDLE_MIB = 100
 AIM_ALL_LED_MS = 5_000
 # Of one core, used by others during a run; above it the figures are not to be trusted.
 FOREIGN_CPU_MAX = 0.1
+
+
+def with_calls(run):
+    """A load run with the figure of an operation, which is one call."""
+    if run["run"] != "load":
+        return run
+    of_records = run["servers_cpu_per_1000"]
+    return dict(run, servers_cpu_per_1000_calls=of_records * run["records"] / run["calls"])
 
 
 def median_of(runs, name):
@@ -174,6 +183,7 @@ def aim(what, value, limit, more_is_better, unit):
 
 
 def aim_lines(runs, groups):
+    yield from aim_against_etcd(groups)
     batches = [
         median_of(systems["quorum"], "records_per_second")
         for shape, systems in groups.items()
@@ -194,20 +204,34 @@ def aim_lines(runs, groups):
         yield aim(what, slowest, AIM_ALL_LED_MS / 1000, False, " s")
 
 
-def loss_lines(runs, groups):
-    """Every point where Quorum is behind etcd."""
+def points(groups):
+    """(name, Quorum's figure, etcd's, digits, whether more is better) of all that is compared."""
     for shape, systems in groups.items():
         if "quorum" not in systems or "etcd" not in systems:
             continue
         for name, header, digits, more_is_better in FIGURES:
             ours, theirs = median_of(systems["quorum"], name), median_of(systems["etcd"], name)
-            if more_is_better is None or ours is None or theirs is None:
-                continue
-            if ours < theirs if more_is_better else ours > theirs:
-                yield (
-                    f"* {shape_name(shape)}: {header} {number(ours, digits)}, "
-                    f"etcd {number(theirs, digits)}."
-                )
+            if more_is_better is not None and ours is not None and theirs is not None:
+                yield f"{shape_name(shape)}: {header}", ours, theirs, digits, more_is_better
+
+
+def aim_against_etcd(groups):
+    compared = list(points(groups))
+    if compared:
+        ahead = sum(
+            ours > theirs if more_is_better else ours < theirs
+            for _, ours, theirs, _, more_is_better in compared
+        )
+        verdict = "met" if ahead == len(compared) else "MISSED"
+        where = f"ahead of etcd at {ahead} of {len(compared)} points"
+        yield f"* {verdict}: {where}; aim: at every point."
+
+
+def loss_lines(runs, groups):
+    """Every point where Quorum is behind etcd."""
+    for name, ours, theirs, digits, more_is_better in points(groups):
+        if ours < theirs if more_is_better else ours > theirs:
+            yield f"* {name} {number(ours, digits)}, etcd {number(theirs, digits)}."
     gaps = {system: of_kind(runs, "gap", system=system) for system in ("quorum", "etcd")}
     if all(gaps.values()):
         ours, theirs = (median_of(gaps[system], "next_commit_ms") for system in ("quorum", "etcd"))
@@ -242,9 +266,11 @@ METHOD = """\
 * Each round starts fresh clusters, never two at a time, in alternating order. A figure is the
   median of the rounds, in parentheses the smallest and the largest.
 * fsyncs/s are of the three nodes together, from the servers' own counters: etcd's write-ahead log,
-  and two for each commit of its backend; checked once against strace, for both. CPU is that of the
-  three servers for 1,000 records, and beside it that of the load generator. Bytes written are those
-  that reached the block layer, of all three. MiB is the RSS of the largest node.
+  and two for each commit of its backend; checked once against strace, for both. An operation is one
+  call, whatever it carries. CPU is that of the three servers, and beside it that of the load
+  generator. Bytes written are those that reached the block layer, of all three. MiB is the RSS of
+  the largest node.
+* A point of the comparison is one of records/s, p50, p99 and the servers' CPU at one load.
 * etcd keeps an index and old revisions that a log does not need; Quorum keeps no index of keys.
   This compares the price of a replicated, synced write, not the two products.
 * Process kills, not power cuts; no network between the nodes; a disk that is a virtual one may
@@ -291,7 +317,7 @@ def main():
     parser.add_argument("--fact", action="append", default=[], help="NAME=VALUE of the machine")
     arguments = parser.parse_args()
     with open(arguments.results, encoding="utf-8") as lines:
-        runs = [json.loads(line) for line in lines if line.strip()]
+        runs = [with_calls(json.loads(line)) for line in lines if line.strip()]
     text = render(runs, [fact.split("=", 1) for fact in arguments.fact])
     print(text, end="")
     if arguments.save:

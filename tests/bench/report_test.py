@@ -18,6 +18,8 @@ def load(system, records_per_second, round_number=1, **others):
         "p50_ms": 2.0,
         "p99_ms": 4.0,
         "syncs_per_second": None,
+        "calls": 1000,
+        "records": 1000,
         "servers_cpu_per_1000": 0.1,
         "client_cpu_per_1000": 0.05,
         "written_bytes_per_record": 1000,
@@ -26,7 +28,7 @@ def load(system, records_per_second, round_number=1, **others):
         "errors": 0,
     }
     run.update(others)
-    return run
+    return report.with_calls(run)
 
 
 def idle(shares, sizes):
@@ -84,6 +86,24 @@ class ReportTest(unittest.TestCase):
         self.assertIn("records/s 1,000, etcd 1,500.", text)
         self.assertIn("p99 ms 9.00, etcd 4.00.", text)
         self.assertNotIn("p50 ms 2.00, etcd", text)
+
+    def test_cpu_is_told_for_calls_and_for_records(self):
+        run = load("quorum", 1000, records_per_batch=100, calls=50, records=5000)
+        rows = [line for line in report.render([run], []).split("\n") if line.startswith("| ")]
+        header, figures = ([cell.strip() for cell in row.split("|")] for row in (rows[0], rows[2]))
+        self.assertEqual(figures[header.index("CPU s per 1,000 operations, servers")], "10.0000")
+        self.assertEqual(figures[header.index("per 1,000 records")], "0.1000")
+
+    def test_the_aim_is_to_be_ahead_of_etcd_at_every_point(self):
+        alone = report.render([load("quorum", 1000)], [])
+        self.assertNotIn("ahead of etcd", alone)
+        better = {"p50_ms": 1.0, "p99_ms": 3.0, "servers_cpu_per_1000": 0.05}
+        ahead = report.render([load("quorum", 3000, **better), load("etcd", 1500)], [])
+        self.assertIn("* met: ahead of etcd at 4 of 4 points; aim: at every point.", ahead)
+        # As good is not ahead.
+        better["p99_ms"] = 4.0
+        equal = report.render([load("quorum", 1000, **better), load("etcd", 1500)], [])
+        self.assertIn("* MISSED: ahead of etcd at 2 of 4 points; aim: at every point.", equal)
 
     def test_no_loss_is_said_only_where_something_was_compared(self):
         alone = report.render([load("quorum", 1000)], [])
