@@ -305,7 +305,7 @@ idle_partitions() {
 }
 
 # --- Preparation ---
-packages=("${BUILD_PACKAGES[@]}" iproute2 python3)
+packages=("${BUILD_PACKAGES[@]}" git iproute2 python3)
 if wants etcd; then
   had_etcd="$(missing_packages etcd-server)"
   packages+=(etcd-server)
@@ -353,7 +353,8 @@ if wants quorum; then
 fi
 
 [[ -z "${results}" ]] || cp "${raw}" "${results}"
-dirty="$(git -c safe.directory="*" status --porcelain --untracked-files=no 2>/dev/null | head -n 1)"
+# A file that git does not know yet may be part of what was built.
+dirty="$(git -c safe.directory="*" status --porcelain 2>/dev/null | head -n 1)"
 flags=()
 "${save}" && flags=(--save=docs/benchmarks.md)
 exec_report=(python3 -B tests/bench/report.py "${raw}" "${flags[@]}"

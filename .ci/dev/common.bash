@@ -16,9 +16,29 @@ BUILD_PACKAGES=(
   nlohmann-json3-dev prometheus-cpp-dev
   grpc-proto protobuf-compiler protobuf-compiler-grpc
 )
-LINT_PACKAGES=(clang-format git python3 python3-yaml shellcheck)
+LINT_PACKAGES=(ca-certificates clang-format git python3 python3-yaml shellcheck)
 # What the tests run beside our own programs.
 TEST_PACKAGES=(curl iproute2 python3 python3-grpcio python3-protobuf python3-yaml)
+
+# Programs that Debian does not have; install_hadolint.sh and install_grpcurl.sh make them.
+HADOLINT_VERSION=2.15.1
+HADOLINT="${QUORUM_TOOLS}/hadolint-${HADOLINT_VERSION}/hadolint"
+# The newest one that Debian's Go 1.19 compiles.
+GRPCURL_VERSION=v1.9.1
+GRPCURL="${QUORUM_TOOLS}/grpcurl-${GRPCURL_VERSION}/grpcurl"
+
+# Packages that lint, hadolint and grpcurl need and this machine has no other way to do without.
+npm_packages() {
+  command -v npm >/dev/null || echo npm
+}
+hadolint_packages() {
+  [[ -x "${HADOLINT}" ]] || echo python3-pip ca-certificates
+}
+grpcurl_packages() {
+  [[ ! -x "${GRPCURL}" ]] || return 0
+  echo ca-certificates
+  command -v go >/dev/null || echo golang-go
+}
 
 die() {
   echo "dev: $*" >&2
@@ -31,7 +51,10 @@ missing_packages() {
   installed=" $(dpkg-query -W -f '${db:Status-Status}=${Package} ' "$@" 2>/dev/null || true)"
   local package
   for package in "$@"; do
-    [[ "${installed}" == *" installed=${package} "* ]] || echo "${package}"
+    [[ "${installed}" != *" installed=${package} "* ]] || continue
+    echo "${package}"
+    # A name may be given twice.
+    installed+="installed=${package} "
   done
 }
 

@@ -6,20 +6,19 @@ set -euo pipefail
 # shellcheck source=.ci/dev/common.bash
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
-# The newest one that Debian's Go 1.19 compiles.
-version=v1.9.1
-folder="${QUORUM_TOOLS}/grpcurl-${version}"
+folder="$(dirname "${GRPCURL}")"
 
-if [[ ! -x "${folder}/grpcurl" ]]; then
-  command -v go >/dev/null || ensure_packages golang-go ca-certificates >&2
-  echo "dev: installing grpcurl ${version} into ${folder}" >&2
+if [[ ! -x "${GRPCURL}" ]]; then
+  # shellcheck disable=SC2046 # One word a package.
+  ensure_packages $(grpcurl_packages) >&2
+  echo "dev: installing grpcurl ${GRPCURL_VERSION} into ${folder}" >&2
   mkdir -p "${folder}"
   new="$(mktemp -d "${folder}/new.XXXXXX")"
   trap 'rm -rf "${new}"' EXIT
   (cd "${new}" && GOBIN="${new}" GOFLAGS="" go install -ldflags='-s -w' \
-    "github.com/fullstorydev/grpcurl/cmd/grpcurl@${version}") >&2 ||
+    "github.com/fullstorydev/grpcurl/cmd/grpcurl@${GRPCURL_VERSION}") >&2 ||
     die "go could not install grpcurl"
   # At once, so that nobody meets half a program.
-  mv "${new}/grpcurl" "${folder}/grpcurl"
+  mv "${new}/grpcurl" "${GRPCURL}"
 fi
-echo "${folder}/grpcurl"
+echo "${GRPCURL}"

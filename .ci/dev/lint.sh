@@ -16,7 +16,8 @@ case "${1:-}" in
     ;;
 esac
 
-ensure_packages "${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}"
+# shellcheck disable=SC2046 # One word a package.
+ensure_packages "${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}" $(npm_packages) $(hadolint_packages)
 passed=0
 failed=0
 
@@ -44,7 +45,6 @@ files() {
 
 # buildifier, buf and the schemas of Kubernetes, at the versions of .ci/package-lock.json.
 install_tools() {
-  command -v npm >/dev/null || ensure_packages npm
   local version
   version="$(sha256sum .ci/package-lock.json | cut -c1-16)"
   tools="${QUORUM_TOOLS}/${version}"

@@ -45,9 +45,13 @@ run_stage() {
   return "${code}"
 }
 
+# Everything that any stage needs, so that who must install it by hand is asked once.
 packages() {
+  local wanted=("${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+  # shellcheck disable=SC2207 # One word a package.
+  "${fast}" || wanted+=($(npm_packages) $(hadolint_packages) $(grpcurl_packages))
   # In a shell of its own, because a missing package ends the shell.
-  (ensure_packages "${BUILD_PACKAGES[@]}" "${LINT_PACKAGES[@]}" "${TEST_PACKAGES[@]}")
+  (ensure_packages "${wanted[@]}")
 }
 
 lint() {
@@ -85,12 +89,17 @@ integration() {
   bazel_tests integration //tests/...
 }
 
-# What a user types: the README, and the real grpcurl.
+# What a user types: the README, the real grpcurl, and what ./dev up promises beside.
 command_line() {
-  local grpcurl
+  local grpcurl counts
   grpcurl="$(.ci/dev/install_grpcurl.sh)" || return 1
   tests/integration/command_line_test.sh "${grpcurl}" "${scratch}/command_line" || true
   read -r stage_passed stage_failed <"${scratch}/command_line" || return 1
+  /usr/bin/python3 -B tests/integration/dev_up_test.py 2>&1 | tee "${scratch}/dev_up"
+  counts="$(tail -n 1 "${scratch}/dev_up")"
+  [[ "${counts}" =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || return 1
+  stage_passed=$((stage_passed + BASH_REMATCH[1]))
+  stage_failed=$((stage_failed + BASH_REMATCH[2]))
   ((stage_failed == 0 && stage_passed > 0))
 }
 
@@ -152,7 +161,9 @@ summary() {
   ((all_failed == 0))
 }
 
-if run_stage packages packages; then
+packages_code=0
+run_stage packages packages || packages_code=$?
+if ((packages_code == 0)); then
   "${fast}" || run_stage lint lint
   run_stage build build
   run_stage "unit, conformance, interaction" unit
@@ -160,4 +171,4 @@ if run_stage packages packages; then
   "${fast}" || ! has_tests_tagged integration || run_stage integration integration
   "${fast}" || run_stage "README, grpcurl" command_line
 fi
-summary
+summary || exit $((packages_code == 2 ? 2 : 1))

@@ -19,6 +19,12 @@ usage: ./dev up [--detach] [--nodes=N] [--base-port=PORT]
 TEXT
 }
 
+refuse() {
+  echo "dev: $1" >&2
+  usage >&2
+  exit 2
+}
+
 detach=false
 wanted_nodes=""
 wanted_port=""
@@ -26,24 +32,21 @@ for argument in "$@"; do
   case "${argument}" in
     --detach) detach=true ;;
     --nodes=[1-9]) wanted_nodes="${argument#*=}" ;;
-    --base-port=*) wanted_port="${argument#*=}" ;;
+    --nodes=*) refuse "--nodes is 1 to 9" ;;
+    --base-port=*)
+      wanted_port="${argument#*=}"
+      if [[ ! "${wanted_port}" =~ ^[1-9][0-9]{3,4}$ ]] ||
+        ((wanted_port < 1024 || wanted_port > 65000)); then
+        refuse "--base-port is 1024 to 65000"
+      fi
+      ;;
     -h | --help)
       usage
       exit 0
       ;;
-    *)
-      echo "dev: up does not take ${argument}" >&2
-      usage >&2
-      exit 2
-      ;;
+    *) refuse "up does not take ${argument}" ;;
   esac
 done
-if [[ -n "${wanted_port}" ]] &&
-  { [[ ! "${wanted_port}" =~ ^[1-9][0-9]{3,4}$ ]] ||
-    ((wanted_port < 1024 || wanted_port > 65000)); }; then
-  echo "dev: --base-port is 1024 to 65000" >&2
-  exit 2
-fi
 
 # Takes the cluster that exists, with more nodes if they are asked for, or draws a new one.
 settle_cluster() {

@@ -54,4 +54,7 @@ def main():
     result = runner.run(suite)
     if "XML_OUTPUT_FILE" in os.environ:
         _write_report(os.environ["XML_OUTPUT_FILE"], result)
+    verdicts = result.verdicts()
+    passed = sum(name not in verdicts for name, _ in result.cases)
+    print(f"{passed} passed, {len(verdicts)} failed")
     sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)
