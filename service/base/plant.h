@@ -34,6 +34,8 @@ enum class Plant {
   kM45,  // Producer state expires by a local clock.
   kM46,  // A forwarder repeats an append of unknown outcome.
   kM47,  // The condition of an append is judged against the high watermark.
+  kM50,  // The condition of an append is judged against the log end.
+  kM51,  // A restart loses the producer states above those that are stored.
 };
 
 #ifdef QUORUM_PLANTS

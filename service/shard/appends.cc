@@ -108,6 +108,8 @@ std::optional<Offset> WhyNotExpected(const Partition& partition, Offset expected
     const bool holds = partition.producers.committed_data_end() <= expected;
     if (holds && expected <= partition.producers.end()) return std::nullopt;
   }
+  // Whatever lies there, and be it not committed.
+  if (Planted(Plant::kM50) && expected < partition.producers.end()) return Offset(0);
   return partition.producers.WhyNotExpected(expected);
 }
 

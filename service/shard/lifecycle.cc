@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/base/check.h"
+#include "service/base/plant.h"
 #include "service/raft/on_resign.h"
 #include "service/shard/shard_state.h"
 
@@ -36,7 +37,9 @@ ProducerStates RecoverProducers(const ShardState& shard,
                                 const storage::RecoveredReplica& recovered) {
   if (recovered.damage.has_value()) return ProducerStates(shard.config.producers);
   ProducerStates producers(shard.config.producers, recovered.producers);
-  for (const BatchHeader& batch : recovered.batches_above) producers.Note(batch);
+  if (!Planted(Plant::kM51)) {
+    for (const BatchHeader& batch : recovered.batches_above) producers.Note(batch);
+  }
   producers.Commit(recovered.high_watermark_bound);
   return producers;
 }

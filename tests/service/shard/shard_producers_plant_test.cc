@@ -63,6 +63,50 @@ TEST_P(ShardProducersPlantTest, M47_TwoAppendsUnderTheSameConditionSucceed) {
   EXPECT_EQ((*second)->outcome, planted ? Outcome::kCommitted : Outcome::kRefused);
 }
 
+TEST_P(ShardProducersPlantTest, M50_AControlRecordBreaksACondition) {
+  const bool planted = Plant(quorum::Plant::kM50);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  (void)Bind(shard, kA, "writer");
+  Wanted wanted;
+  wanted.expected_offset = 2;
+  const auto result = Append(shard, kA, wanted);
+  CommitAll(shard, kA);
+  EXPECT_EQ((*result)->outcome, planted ? Outcome::kRefused : Outcome::kCommitted);
+}
+
+TEST_P(ShardProducersPlantTest, M50_ARefusalIsToldBeforeItsReasonIsCommitted) {
+  const bool planted = Plant(quorum::Plant::kM50);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  CommitAll(shard, kA);
+  (void)Append(shard, kA, Wanted{});
+  Wanted wanted;
+  wanted.expected_offset = 2;
+  EXPECT_EQ(Append(shard, kA, wanted)->has_value(), planted);
+}
+
+TEST_P(ShardProducersPlantTest, M51_ARestartForgetsABatchThatIsOnTheDisk) {
+  const bool planted = Plant(quorum::Plant::kM51);
+  ShardHarness shard(1);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 0);
+  (void)Append(shard, kA, wanted);
+  shard.Sync();
+  shard.Restart();
+  for (int i = 0; i < 1000 && shard.Replica(kA).role() != raft::RoleKind::kLeader; ++i) {
+    shard.Advance(Ms(10));
+    shard.Sync();
+  }
+  const auto retry = Append(shard, kA, wanted);
+  shard.Sync();
+  ASSERT_TRUE(retry->has_value());
+  EXPECT_EQ((*retry)->outcome, Outcome::kCommitted);
+  EXPECT_EQ((*retry)->duplicate, !planted) << "else it is in the log twice";
+}
+
 INSTANTIATE_TEST_SUITE_P(Flavours, ShardProducersPlantTest, testing::Bool());
 
 }  // namespace
