@@ -113,40 +113,18 @@ void ClientOracle::CheckAcknowledged(uint64_t id, const Attempt& attempt) {
 }
 
 void ClientOracle::CheckConditions(uint64_t id, const Attempt& attempt) {
-  if (attempt.epoch != attempt.conditions.leader_epoch.value_or(attempt.epoch)) {
-    failure_.Report("condition", ToText(attempt.partition), " append ", id, " was for epoch ",
-                    attempt.conditions.leader_epoch->value(), " and happened in ",
-                    attempt.epoch.value());
-  }
-  if (!attempt.conditions.expected_offset.has_value()) return;
-  statistics_.Add(Counter::kConditionsMet);
-  const Offset expected = *attempt.conditions.expected_offset;
-  const ReplicaLog& log = oracle_.Committed(attempt.partition);
-  bool holds = expected <= attempt.base_offset;
-  for (size_t i = log.CountBelow(expected); i < log.size(); ++i) {
-    if (log[i].base_offset() >= attempt.base_offset) break;
-    if (!log[i].control() && log[i].next_offset() > expected) holds = false;
-  }
-  if (holds) return;
-  failure_.Report("condition", ToText(attempt.partition), " append ", id, " lies at ",
-                  attempt.base_offset.value(), " and expected the end at ", expected.value(),
-                  "; somebody else was first");
+  if (attempt.conditions.expected_offset.has_value()) statistics_.Add(Counter::kConditionsMet);
+  const std::string why = WhyNotThere(attempt.conditions, oracle_.Committed(attempt.partition),
+                                      attempt.base_offset, attempt.epoch);
+  if (why.empty()) return;
+  failure_.Report("condition", ToText(attempt.partition), " append ", id, " ", why);
 }
 
 void ClientOracle::CheckMismatch(const Attempt& attempt, const shard::AppendResult& result) {
   statistics_.Add(Counter::kConditionsMissed);
-  const Offset expected = *attempt.conditions.expected_offset;
-  const ReplicaLog& log = oracle_.Committed(attempt.partition);
-  if (result.committed_end > log.end()) {
-    failure_.Report("condition", ToText(attempt.partition), " the committed end is said to be ",
-                    result.committed_end.value(), "; it is ", log.end().value());
-  }
-  if (result.committed_end < expected) return;
-  for (size_t i = log.CountBelow(expected); i < log.size(); ++i) {
-    if (!log[i].control() && log[i].next_offset() > expected) return;
-  }
-  failure_.Report("condition", ToText(attempt.partition), " a condition on ", expected.value(),
-                  " is said not to hold; nothing of a client is committed there");
+  const std::string why = WhyNoMismatch(*attempt.conditions.expected_offset,
+                                        oracle_.Committed(attempt.partition), result);
+  if (!why.empty()) failure_.Report("condition", ToText(attempt.partition), " ", why);
 }
 
 void ClientOracle::CheckShown(const Shown& shown) {
@@ -198,6 +176,10 @@ void ClientOracle::Account(PartitionId partition, const RecordBatch& batch) {
     failure_.Report("I18", ToText(partition), " append ", id, " was acknowledged at ",
                     attempt.base_offset.value(), " and lies at ", batch.base_offset().value());
   }
+  if (attempt.outcome != Outcome::kUnknown) return;
+  attempt.base_offset = batch.base_offset();
+  attempt.epoch = batch.epoch();
+  CheckConditions(id, attempt);
 }
 
 void ClientOracle::CheckOutcome(uint64_t id, const Attempt& attempt) {

@@ -1,7 +1,9 @@
 // ClientOracle: what clients are told (I9, I14, I18). Every append is one attempt with a payload of
 // its own, and ends as committed, refused or unknown, once. Committed ones are in the log at their
 // offset, exactly once, and were committed when the answer came; refused ones never are; unknown
-// ones may be, at most once. Readers see a contiguous run of what is committed and nothing else.
+// ones may be, at most once. The conditions of all that are in the log hold where they are; who is
+// told that his does not hold is told the truth. Readers see a contiguous run of what is committed
+// and nothing else.
 //
 // Thread: the simulator's only one.
 
@@ -17,6 +19,7 @@
 #include "service/base/ids.h"
 #include "service/base/record_batch.h"
 #include "service/shard/client_calls.h"
+#include "tests/sim/conditions.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/statistics.h"
@@ -27,13 +30,6 @@ namespace quorum::sim {
 std::string EncodePayload(uint64_t attempt, size_t size);
 // 0 when the bytes are no payload.
 uint64_t DecodePayload(const std::string& payload);
-
-// Under which an append may happen only.
-struct AppendConditions {
-  // No record of a client lies at or above it.
-  std::optional<Offset> expected_offset;
-  std::optional<Epoch> leader_epoch;
-};
 
 class ClientOracle {
  public:
@@ -76,7 +72,7 @@ class ClientOracle {
   };
 
   void CheckAcknowledged(uint64_t id, const Attempt& attempt);
-  // First writer wins: who was told that his condition holds lies right behind what he expected.
+  // Of an append that is in the log.
   void CheckConditions(uint64_t id, const Attempt& attempt);
   void CheckMismatch(const Attempt& attempt, const shard::AppendResult& result);
   void CheckShown(const Shown& shown);

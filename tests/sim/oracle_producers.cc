@@ -26,8 +26,10 @@ void ProducerOracle::OnIds(int64_t first, uint32_t count) {
 }
 
 void ProducerOracle::OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp,
-                            uint32_t records) {
+                            uint32_t records, const AppendConditions& conditions) {
   Made made;
+  made.conditions = conditions;
+  made.forgotten_before = Advance(partition).forgotten[stamp.id];
   made.partition = partition;
   made.stamp = stamp;
   made.records = records;
@@ -36,6 +38,7 @@ void ProducerOracle::OnMade(uint64_t payload, PartitionId partition, const Produ
 
 void ProducerOracle::OnSent(uint64_t payload) {
   Made& made = made_.at(payload);
+  ++made.open;
   Model& model = Advance(made.partition);
   made.follows = Follows(model, made.stamp);
   made.forgotten = model.forgotten[made.stamp.id];
@@ -67,6 +70,19 @@ void ProducerOracle::AfterRound() {
   bindings_.clear();
 }
 
+void ProducerOracle::Finish() {
+  for (auto& [payload, made] : made_) {
+    Model& model = Advance(made.partition);
+    if (!made.found.has_value()) continue;
+    const bool forgotten = model.forgotten[made.stamp.id] > made.forgotten_before;
+    const bool too_late = made.too_late && !forgotten;
+    if (made.open > 0 && !too_late) continue;
+    failure_.Report("I9", ToText(made.partition), " a batch of producer ", made.stamp.id,
+                    " sequence ", made.stamp.base_sequence, " was refused and is in the log at ",
+                    made.found->value());
+  }
+}
+
 ProducerOracle::Model& ProducerOracle::Advance(PartitionId partition) {
   Model& model = models_[partition];
   const ReplicaLog& log = oracle_.Committed(partition);
@@ -83,7 +99,7 @@ void ProducerOracle::Take(PartitionId partition, Model& model, const RecordBatch
   }
   model.timestamp_ms = std::max(model.timestamp_ms, header->base_timestamp_ms);
   if (header->producer.has_value()) {
-    CheckPayload(partition, batch);
+    CheckMade(partition, batch);
     TakeStamp(partition, model, *header);
   }
   for (const auto& [offset, binding] : header->bindings) {
@@ -144,28 +160,40 @@ void ProducerOracle::TakeBinding(PartitionId partition, Model& model, Offset off
       Known{binding.producer_epoch, 0, model.timestamp_ms, binding.name};
 }
 
-// The batch is what its producer made.
-void ProducerOracle::CheckPayload(PartitionId partition, const RecordBatch& batch) {
+void ProducerOracle::CheckMade(PartitionId partition, const RecordBatch& batch) {
   const auto records = DecodeRecords(batch);
   const uint64_t payload =
       records.ok() ? DecodePayload(records->front().fields.value.value_or("")) : 0;
   const auto made = made_.find(payload);
-  if (made != made_.end() && made->second.partition == partition &&
-      made->second.stamp == *batch.producer() && made->second.records == batch.record_count()) {
+  if (made == made_.end() || made->second.partition != partition ||
+      !(made->second.stamp == *batch.producer()) || made->second.records != batch.record_count()) {
+    failure_.Report("producer", ToText(partition), " nobody made the batch at ",
+                    batch.base_offset().value());
     return;
   }
-  failure_.Report("producer", ToText(partition), " nobody made the batch at ",
-                  batch.base_offset().value());
+  made->second.found = batch.base_offset();
+  const std::string why = WhyNotThere(made->second.conditions, oracle_.Committed(partition),
+                                      batch.base_offset(), batch.epoch());
+  if (why.empty()) return;
+  failure_.Report("condition", ToText(partition), " a batch of producer ", made->second.stamp.id,
+                  " ", why);
 }
 
 void ProducerOracle::CheckAnswer(const Answer& answer) {
-  const Made& made = made_.at(answer.payload);
+  Made& made = made_.at(answer.payload);
+  const bool conditional = made.conditions.any();
   switch (answer.result.outcome) {
     case shard::AppendResult::Outcome::kCommitted:
-      statistics_.Add(answer.result.duplicate ? Counter::kDuplicatesTold
-                                              : Counter::kProducerBatches);
+      if (answer.result.duplicate) {
+        statistics_.Add(Counter::kDuplicatesTold);
+        if (conditional) statistics_.Add(Counter::kConditionalDuplicatesTold);
+      } else {
+        statistics_.Add(Counter::kProducerBatches);
+        if (conditional) statistics_.Add(Counter::kConditionalBatches);
+      }
       return CheckCommitted(made, answer.payload, answer.result);
     case shard::AppendResult::Outcome::kRefused:
+      --made.open;
       return CheckRefused(made, answer.result);
     case shard::AppendResult::Outcome::kUnknown:
       return;
@@ -193,8 +221,15 @@ void ProducerOracle::CheckCommitted(const Made& made, uint64_t payload,
                   result.duplicate ? " as a duplicate" : "", "; committed there is ", there);
 }
 
-void ProducerOracle::CheckRefused(const Made& made, const shard::AppendResult& result) {
+bool ProducerOracle::IsDeposed(PartitionId partition, const shard::AppendResult& result) const {
+  const auto& leaders = oracle_.partitions().at(partition).leaders;
+  return !leaders.empty() && result.hint.epoch < leaders.rbegin()->first;
+}
+
+void ProducerOracle::CheckRefused(Made& made, const shard::AppendResult& result) {
+  if (result.error == raft::RaftError::kFencedLeaderEpoch) return CheckFencedEpoch(made, result);
   if (result.refusal == shard::AppendRefusal::kNone) return;
+  if (result.refusal == shard::AppendRefusal::kOffsetMismatch) return CheckMismatch(made, result);
   Model& model = Advance(made.partition);
   const auto known = model.producers.find(made.stamp.id);
   if (result.refusal == shard::AppendRefusal::kProducerFenced) {
@@ -205,15 +240,49 @@ void ProducerOracle::CheckRefused(const Made& made, const shard::AppendResult& r
                     " is called fenced in epoch ", made.stamp.epoch, ", and is not");
     return;
   }
-  // A leader that is deposed and does not know it yet refuses by what it has.
-  const auto& leaders = oracle_.partitions().at(made.partition).leaders;
-  if (!leaders.empty() && result.hint.epoch < leaders.rbegin()->first) return;
+  if (IsDeposed(made.partition, result)) return;
   // It followed all the time, and the producer was never forgotten.
   if (!made.follows || !Follows(model, made.stamp)) return;
   if (model.forgotten[made.stamp.id] > made.forgotten) return;
   failure_.Report("producer", ToText(made.partition), " producer ", made.stamp.id, " epoch ",
                   made.stamp.epoch, " sequence ", made.stamp.base_sequence,
                   " is refused, and follows the log");
+}
+
+void ProducerOracle::CheckMismatch(Made& made, const shard::AppendResult& result) {
+  statistics_.Add(Counter::kConditionalBatchesRefused);
+  Model& model = Advance(made.partition);
+  if (!made.conditions.expected_offset.has_value()) {
+    failure_.Report("condition", ToText(made.partition), " a batch without a condition misses it");
+    return;
+  }
+  const Offset expected = *made.conditions.expected_offset;
+  const std::string why = WhyNoMismatch(expected, oracle_.Committed(made.partition), result);
+  if (!why.empty()) failure_.Report("condition", ToText(made.partition), " ", why);
+  const bool too_late = result.committed_end > expected;
+  made.too_late |= too_late;
+  if (!made.found.has_value() || model.forgotten[made.stamp.id] > made.forgotten_before) return;
+  if (!too_late && IsDeposed(made.partition, result)) return;
+  failure_.Report("condition", ToText(made.partition), " a batch of producer ", made.stamp.id,
+                  " sequence ", made.stamp.base_sequence, " lies at ", made.found->value(),
+                  "; its retry is told that the log is not as expected");
+}
+
+void ProducerOracle::CheckFencedEpoch(const Made& made, const shard::AppendResult& result) {
+  statistics_.Add(Counter::kBatchesOfOldEpochs);
+  Model& model = Advance(made.partition);
+  if (made.conditions.leader_epoch.value_or(result.hint.epoch) >= result.hint.epoch) {
+    failure_.Report("condition", ToText(made.partition), " a batch is refused in epoch ",
+                    result.hint.epoch.value(), " as if it were for an older one");
+  }
+  if (!made.found.has_value() || IsDeposed(made.partition, result)) return;
+  // After its producer's newest epoch began, a leader may have forgotten the batch.
+  const auto known = model.producers.find(made.stamp.id);
+  if (known == model.producers.end() || known->second.epoch != made.stamp.epoch) return;
+  if (model.forgotten[made.stamp.id] > made.forgotten_before) return;
+  failure_.Report("condition", ToText(made.partition), " a batch of producer ", made.stamp.id,
+                  " sequence ", made.stamp.base_sequence, " lies at ", made.found->value(),
+                  "; its retry is told that its epoch is over");
 }
 
 }  // namespace quorum::sim

@@ -5,6 +5,9 @@
 //   * every batch of a producer follows its last one, in its newest epoch: so each is there exactly
 //     once, in order, and none comes after a fence (the binding of its name to a newer epoch);
 //   * a batch that is acknowledged, as new or as a duplicate, is committed at that offset by then;
+//     one whose attempts were all refused is never there;
+//   * a batch is where its conditions hold, and nowhere else; a retry of one that is there is told
+//     so, and not that the conditions do not hold any more;
 //   * a binding that is acknowledged is committed by then, and no two of them are alike;
 //   * a producer is called fenced, unknown or out of order only when it is;
 //   * ids are given out once.
@@ -15,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,6 +31,7 @@
 #include "service/base/record_batch.h"
 #include "service/base/time.h"
 #include "service/shard/client_calls.h"
+#include "tests/sim/conditions.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/statistics.h"
@@ -43,8 +48,8 @@ class ProducerOracle {
 
   void OnIds(int64_t first, uint32_t count);
   // A batch of `records` records is made; its attempts are all alike.
-  void OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp,
-              uint32_t records);
+  void OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp, uint32_t records,
+              const AppendConditions& conditions);
   // An attempt of it is sent.
   void OnSent(uint64_t payload);
   void OnAnswer(uint64_t payload, const shard::AppendResult& result);
@@ -52,6 +57,8 @@ class ProducerOracle {
 
   // A round is over: what was answered in it is compared with what is committed by now.
   void AfterRound();
+  // The run is over: the logs hold what they will ever hold.
+  void Finish();
 
  private:
   struct Known {
@@ -74,6 +81,15 @@ class ProducerOracle {
     PartitionId partition;
     ProducerStamp stamp;
     uint32_t records = 0;
+    AppendConditions conditions;
+    // How often its producer had been forgotten when it was made.
+    int forgotten_before = 0;
+    // Attempts that were not refused.
+    int open = 0;
+    // It was told that somebody else was first.
+    bool too_late = false;
+    // Where it is committed.
+    std::optional<Offset> found;
     // When the newest attempt was sent, the log said that it follows; and had so often forgotten
     // its producer.
     bool follows = false;
@@ -89,11 +105,16 @@ class ProducerOracle {
   void TakeStamp(PartitionId partition, Model& model, const BatchHeader& batch);
   void TakeBinding(PartitionId partition, Model& model, Offset offset,
                    const ProducerBinding& binding);
-  void CheckPayload(PartitionId partition, const RecordBatch& batch);
+  // The batch is what its producer made, where it may be.
+  void CheckMade(PartitionId partition, const RecordBatch& batch);
   static bool Follows(const Model& model, const ProducerStamp& stamp);
   void CheckAnswer(const Answer& answer);
   void CheckCommitted(const Made& made, uint64_t payload, const shard::AppendResult& result);
-  void CheckRefused(const Made& made, const shard::AppendResult& result);
+  void CheckRefused(Made& made, const shard::AppendResult& result);
+  void CheckMismatch(Made& made, const shard::AppendResult& result);
+  void CheckFencedEpoch(const Made& made, const shard::AppendResult& result);
+  // A leader that is deposed and does not know it yet judges by what it has.
+  bool IsDeposed(PartitionId partition, const shard::AppendResult& result) const;
 
   Failure& failure_;
   Statistics& statistics_;

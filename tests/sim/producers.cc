@@ -11,8 +11,18 @@ namespace quorum::sim {
 using shard::AppendRefusal;
 using shard::AppendResult;
 
+namespace {
+
+// How often a writer gives up a batch of unknown outcome that may not be appended any more.
+constexpr uint64_t kGiveUpPpm = 250'000;
+
+}  // namespace
+
 Producers::Producers(World* world, const std::vector<std::unique_ptr<SimNode>>* nodes, Prng prng)
-    : world_(*world), nodes_(*nodes), prng_(prng) {
+    : world_(*world),
+      nodes_(*nodes),
+      prng_(prng),
+      conditions_prng_(Prng(world->options.seed).Fork("conditions of producers")) {
   const ProducerOptions& options = world_.options.producers;
   writers_.resize(static_cast<size_t>(options.idempotent + 2 * options.named_pairs));
   for (size_t i = static_cast<size_t>(options.idempotent); i < writers_.size(); ++i) {
@@ -33,6 +43,17 @@ Duration Producers::Pause() {
   return prng_.Between(Duration::zero(), world_.options.raft.election_timeout / 2);
 }
 
+void Producers::NoteEnd(PartitionId partition, Offset end) {
+  std::optional<Offset>& known = known_[partition].expected_offset;
+  known = std::max(known.value_or(end), end);
+}
+
+Producers::Batch* Producers::Find(Writer& writer, uint64_t payload) {
+  const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
+                                  [&](const Batch& one) { return one.payload == payload; });
+  return batch == writer.window.end() ? nullptr : &*batch;
+}
+
 bool Producers::IsOver(const Writer& writer) const {
   return !writer.partition.has_value() || world_.catalog.partitions().count(*writer.partition) == 0;
 }
@@ -46,6 +67,10 @@ SimNode& Producers::ChooseNode(PartitionId partition) {
 }
 
 void Producers::NoteLeader(PartitionId partition, const shard::LeaderHint& hint) {
+  if (hint.epoch > Epoch(0)) {
+    std::optional<Epoch>& epoch = known_[partition].leader_epoch;
+    epoch = std::max(epoch.value_or(hint.epoch), hint.epoch);
+  }
   if (hint.leader.has_value()) {
     leaders_[partition] = hint.leader->id;
   } else {
@@ -57,6 +82,7 @@ void Producers::BeginLater(size_t index) {
   const Duration election = world_.options.raft.election_timeout;
   Writer& writer = writers_[index];
   writer.window.clear();
+  writer.window_end = Offset(0);
   writer.stamp.reset();
   world_.queue.After(prng_.Between(Duration::zero(), 4 * election),
                      [this, index, run = ++writer.run] {
@@ -157,9 +183,22 @@ void Producers::Think(size_t index, uint64_t run) {
     if (IsOver(writer)) return BeginLater(index);
     // Now and then it forgets itself, as a process does that ends.
     if (prng_.Chance(world_.options.producers.begin_anew_ppm)) return BeginLater(index);
-    if (writer.window.size() < static_cast<size_t>(world_.options.producers.window)) Make(index);
+    const auto window = static_cast<size_t>(world_.options.producers.window);
+    if (writer.window.size() < window && !IsDropping(index)) Make(index);
     Think(index, run);
   });
+}
+
+AppendConditions Producers::DrawConditions(const Writer& writer) {
+  const ProducerOptions& options = world_.options.producers;
+  const AppendConditions& known = known_[*writer.partition];
+  AppendConditions conditions;
+  if (conditions_prng_.Chance(options.conditional_ppm)) {
+    conditions.expected_offset =
+        std::max(writer.window_end, known.expected_offset.value_or(Offset(0)));
+  }
+  if (conditions_prng_.Chance(options.fenced_ppm)) conditions.leader_epoch = known.leader_epoch;
+  return conditions;
 }
 
 void Producers::Make(size_t index) {
@@ -178,9 +217,12 @@ void Producers::Make(size_t index) {
   }
   batch.draft = builder.Finish(nodes_.front()->clock().WallTimeMs());
   batch.draft.producer = *writer.stamp;
-  world_.producers.OnMade(batch.payload, *writer.partition, *writer.stamp,
-                          batch.draft.record_count);
+  batch.conditions = DrawConditions(writer);
+  world_.producers.OnMade(batch.payload, *writer.partition, *writer.stamp, batch.draft.record_count,
+                          batch.conditions);
   writer.stamp->base_sequence += records;
+  const Offset known_end = known_[*writer.partition].expected_offset.value_or(Offset(0));
+  writer.window_end = std::max(writer.window_end, known_end) + records;
   writer.window.push_back(std::move(batch));
   Send(index, writer.run, writer.window.back().payload);
 }
@@ -193,9 +235,8 @@ void Producers::Send(size_t index, uint64_t run, uint64_t payload) {
   Writer& writer = writers_[index];
   if (writer.run != run) return;
   if (IsOver(writer)) return BeginLater(index);
-  const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
-                                  [&](const Batch& one) { return one.payload == payload; });
-  if (batch == writer.window.end()) return;
+  const Batch* batch = Find(writer, payload);
+  if (batch == nullptr) return;
   SimNode& node = ChooseNode(*writer.partition);
   if (!node.up()) {
     leaders_.erase(*writer.partition);
@@ -205,11 +246,12 @@ void Producers::Send(size_t index, uint64_t run, uint64_t payload) {
   shard::AppendCall call;
   call.partition = *writer.partition;
   call.draft = batch->draft;
+  call.expected_offset = batch->conditions.expected_offset;
+  call.leader_epoch = batch->conditions.leader_epoch;
   call.deadline =
       node.clock().Now() + prng_.Between(Duration(1), world_.options.workload.deadline_max);
   call.done = [this, id](const AppendResult& result) { OnSent(id, result); };
-  world_.producers.OnSent(payload);
-  if (node.Post(call.partition, call)) return;
+  if (node.Post(call.partition, call)) return world_.producers.OnSent(payload);
   (void)TakeCall(id);
   SendLater(index, run, payload);
 }
@@ -225,11 +267,47 @@ void Producers::OnSent(uint64_t id, const AppendResult& result) {
   if (result.outcome != AppendResult::Outcome::kCommitted) return OnRefused(*call, result);
   const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
                                   [&](const Batch& one) { return one.payload == call->payload; });
-  if (batch != writer.window.end()) writer.window.erase(batch);
+  if (batch == writer.window.end()) return;
+  NoteEnd(*writer.partition, result.base_offset + batch->draft.record_count);
+  writer.window.erase(batch);
+}
+
+bool Producers::IsRefusedForGood(const Batch& batch, const AppendResult& result) {
+  if (result.refusal == AppendRefusal::kOffsetMismatch) {
+    // A committed record is in the way of every attempt; a log that does not reach the offset may
+    // be that of a leader of the past.
+    return !batch.unknown || result.committed_end > *batch.conditions.expected_offset;
+  }
+  return result.error == raft::RaftError::kFencedLeaderEpoch && !batch.unknown;
+}
+
+void Producers::Drop(Writer& writer, uint64_t payload) {
+  writer.window_end = Offset(0);
+  while (!writer.window.empty() && writer.window.back().payload >= payload) {
+    writer.stamp->base_sequence = writer.window.back().base_sequence;
+    writer.window.pop_back();
+  }
+}
+
+bool Producers::IsDropping(size_t index) const {
+  const Writer& writer = writers_[index];
+  return std::any_of(calls_.begin(), calls_.end(), [&](const auto& entry) {
+    const Call& call = entry.second;
+    if (call.writer != index || call.run != writer.run || call.payload == 0) return false;
+    return std::none_of(writer.window.begin(), writer.window.end(),
+                        [&](const Batch& batch) { return batch.payload == call.payload; });
+  });
 }
 
 void Producers::OnRefused(const Call& call, const AppendResult& result) {
-  const Writer& writer = writers_[call.writer];
+  Writer& writer = writers_[call.writer];
+  Batch* const batch = Find(writer, call.payload);
+  if (batch == nullptr) return;
+  if (result.outcome == AppendResult::Outcome::kUnknown) batch->unknown = true;
+  if (result.refusal == AppendRefusal::kOffsetMismatch) {
+    NoteEnd(*writer.partition, result.committed_end);
+  }
+  if (IsRefusedForGood(*batch, result)) return Drop(writer, call.payload);
   const bool first = !writer.window.empty() && writer.window.front().payload == call.payload;
   const bool fenced = result.refusal == AppendRefusal::kProducerFenced;
   if (fenced && writer.name.empty()) {
@@ -240,7 +318,10 @@ void Producers::OnRefused(const Call& call, const AppendResult& result) {
   // others wait for those before them.
   const bool forgotten = first && (result.refusal == AppendRefusal::kUnknownProducer ||
                                    result.refusal == AppendRefusal::kOutOfOrderSequence);
-  if (fenced || forgotten) return BeginLater(call.writer);
+  // The epoch will not come back, and whether the batch is in the log not be known.
+  const bool too_late = result.error == raft::RaftError::kFencedLeaderEpoch &&
+                        (stopped_ || conditions_prng_.Chance(kGiveUpPpm));
+  if (fenced || forgotten || too_late) return BeginLater(call.writer);
   SendLater(call.writer, call.run, call.payload);
 }
 
@@ -266,6 +347,8 @@ void Producers::OnStopped(NodeId node) {
     const Call call = it->second;
     it = calls_.erase(it);
     if (call.payload != 0) {
+      Batch* const batch = Find(writers_[call.writer], call.payload);
+      if (batch != nullptr) batch->unknown = true;
       SendLater(call.writer, call.run, call.payload);
     } else {
       world_.queue.After(Pause(), [this, call] { GetId(call.writer, call.run); });

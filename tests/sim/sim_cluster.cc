@@ -127,6 +127,7 @@ void SimCluster::Run() {
   if (!failure_.failed() && !options_.beyond_tolerance) CheckLiveness();
   if (!failure_.failed() && !options_.beyond_tolerance) {
     clients_.Finish();
+    producer_oracle_.Finish();
     topics_->Finish();
     catalog_.Finish();
   }

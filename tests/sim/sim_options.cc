@@ -129,6 +129,12 @@ ProducerOptions DrawProducers(Prng& prng, Duration election) {
   return producers;
 }
 
+// From a stream of their own, which shifts nothing else.
+void DrawProducerConditions(Prng prng, ProducerOptions* producers) {
+  if (prng.Chance(500'000)) producers->conditional_ppm = 100'000 + prng.Below(800'000);
+  if (prng.Chance(400'000)) producers->fenced_ppm = prng.Below(300'000);
+}
+
 void DrawFaults(Prng& prng, SimOptions* options) {
   // One seed in ten has a single kind, so that each is also seen alone; one in twenty has none.
   const bool none = prng.Chance(options->beyond_tolerance ? 500'000 : 50'000);
@@ -189,6 +195,7 @@ SimOptions DrawOptions(uint64_t seed) {
   options.workload = DrawWorkload(prng, election);
   options.topics = DrawTopics(prng, election);
   options.producers = DrawProducers(prng, election);
+  DrawProducerConditions(Prng(seed).Fork("conditions of producers"), &options.producers);
   DrawFaults(prng, &options);
   if (options.beyond_tolerance) {
     options.topics.partitions = std::min(options.topics.partitions, 2);
@@ -226,6 +233,7 @@ std::string Describe(const SimOptions& options) {
       " mailbox=", options.mailbox_max, " clients=", options.workload.clients, "x",
       options.workload.pipeline, " producers=", options.producers.idempotent, "+",
       options.producers.named_pairs, "x", options.producers.window,
+      " conditional_ppm=", options.producers.conditional_ppm, "/", options.producers.fenced_ppm,
       " expiry=", ms(options.producers.expiry), " safety=", ms(options.safety_length), " faults:");
   if (options.beyond_tolerance) absl::StrAppend(&text, " BEYOND-TOLERANCE");
   for (size_t kind = 0; kind < kFaultKinds; ++kind) {

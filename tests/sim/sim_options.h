@@ -108,6 +108,10 @@ struct ProducerOptions {
   int window = 1;
   // How often, at each batch, a producer begins anew instead, under another id or the next epoch.
   uint64_t begin_anew_ppm = 0;
+  // How often a batch expects the log to end where its producer believes that it will, and how
+  // often it is for the epoch only that the producer has seen last.
+  uint64_t conditional_ppm = 0;
+  uint64_t fenced_ppm = 0;
   // A producer that has been silent for so long is forgotten.
   Duration expiry = std::chrono::hours(24);
 };
