@@ -15,6 +15,7 @@
 #include "service/base/check.h"
 #include "service/base/plant.h"
 #include "tests/sim/plants.h"
+#include "tests/sim/seed_range.h"
 #include "tests/sim/seed_run.h"
 
 namespace quorum::sim {
@@ -28,15 +29,19 @@ constexpr char kHelp[] = R"(Simulates clusters, one per seed, on one thread and 
 
   --seeds=N       how many seeds; 100 if not given
   --from=S        the first one; 1 if not given
+  --jobs=N        that many processes share the seeds; 1 if not given
   --plant=M07     with this planted bug: the run is expected to fail
   --find-plants=N says for every planted bug which of the first N seeds finds it
   --verbose       prints the trace
   --keep-going    runs on after a seed that failed
 )";
 
+constexpr uint64_t kJobsMax = 1024;
+
 struct Flags {
   uint64_t from = 1;
   uint64_t seeds = 100;
+  uint64_t jobs = 1;
   uint64_t find_plants = 0;
   std::string plant;
   bool verbose = false;
@@ -49,6 +54,9 @@ bool ParseFlag(absl::string_view argument, Flags* flags) {
     return absl::SimpleAtoi(argument, &flags->seeds);
   }
   if (absl::ConsumePrefix(&argument, "--from=")) return absl::SimpleAtoi(argument, &flags->from);
+  if (absl::ConsumePrefix(&argument, "--jobs=")) {
+    return absl::SimpleAtoi(argument, &flags->jobs) && flags->jobs > 0 && flags->jobs <= kJobsMax;
+  }
   if (absl::ConsumePrefix(&argument, "--find-plants=")) {
     return absl::SimpleAtoi(argument, &flags->find_plants);
   }
@@ -66,26 +74,21 @@ bool ParseFlag(absl::string_view argument, Flags* flags) {
 constexpr uint64_t kReplayEvery = 25;
 
 int RunSeeds(const Flags& flags) {
-  Statistics statistics;
-  uint64_t passed = 0;
-  uint64_t failed = 0;
-  for (uint64_t i = 0; i < flags.seeds && (failed == 0 || flags.keep_going); ++i) {
-    const uint64_t seed = flags.from + i;
+  const SeedRange range{flags.from, flags.seeds, flags.jobs, flags.keep_going};
+  RangeResult result = RunRange(range, [&](uint64_t seed, Statistics* statistics) {
     const bool replay = seed % kReplayEvery == 0;
-    RunSeed(SeedRequest{seed, flags.plant, flags.verbose, replay}, &statistics) ? ++passed
-                                                                                : ++failed;
-  }
-  std::cout << "seen in " << statistics.Get(Counter::kSeeds) << " seeds:\n";
-  statistics.Print(std::cout);
-  // Few seeds need not see everything.
-  if (failed == 0 && flags.seeds >= 200 && flags.plant.empty()) {
-    for (const char* name : statistics.Missing()) {
+    return RunSeed(SeedRequest{seed, flags.plant, flags.verbose, replay}, statistics);
+  });
+  std::cout << "seen in " << result.statistics.Get(Counter::kSeeds) << " seeds:\n";
+  result.statistics.Print(std::cout);
+  if (flags.plant.empty()) {
+    for (const std::string& name : NotSeen(result)) {
       std::cout << "FAILED: nothing was seen of: " << name << '\n';
-      failed = 1;
+      result.failed = 1;
     }
   }
-  std::cout << passed << " passed, " << failed << " failed" << std::endl;
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  std::cout << result.passed << " passed, " << result.failed << " failed" << std::endl;
+  return result.failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int Main(int argc, char** argv) {

@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -79,7 +81,10 @@ uint64_t RunOnce(const SeedRequest& request, Statistics* statistics, std::string
 bool RunSeed(const SeedRequest& request, Statistics* statistics) {
   statistics->Add(Counter::kSeeds);
   std::string error;
+  const std::clock_t before = std::clock();
   const uint64_t hash = RunOnce(request, statistics, &error);
+  const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  statistics->AddCost(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds)));
   if (!error.empty()) return false;
   if (!request.replay) return true;
   statistics->Add(Counter::kReplayedSeeds);

@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <string>
 #include <vector>
+
+#include "service/base/time.h"
 
 namespace quorum::sim {
 
@@ -80,12 +83,26 @@ class Statistics {
   void Max(Counter counter, uint64_t value);
   uint64_t Get(Counter counter) const { return values_[static_cast<size_t>(counter)]; }
 
+  // What one seed has cost in CPU time, its second run not counted.
+  void AddCost(Duration cost) { costs_.push_back(cost); }
+  // Zero without a seed.
+  Duration CostMedian() const;
+  Duration CostMax() const;
+
+  // Adds what other seeds have seen.
+  void Merge(const Statistics& other);
+  // As text, from one process to another.
+  std::string Encode() const;
+  static Statistics Decode(const std::string& text);
+
   void Print(std::ostream& out) const;
   // The names of counters that must not be zero in a run of many seeds, and are.
   std::vector<const char*> Missing() const;
 
  private:
   std::array<uint64_t, static_cast<size_t>(Counter::kCount)> values_{};
+  // One per seed.
+  std::vector<Duration> costs_;
 };
 
 }  // namespace quorum::sim
