@@ -1,48 +1,41 @@
 #include "tests/sim/plants.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
 #include "service/base/check.h"
 #include "service/base/plant.h"
+#include "tests/sim/child.h"
 #include "tests/sim/seed_run.h"
 
 namespace quorum::sim {
 namespace {
 
-// Runs one seed with the plant in a process of its own. True when the seed passed.
+// Whether the seed passes with the plant. A process that neither comes to its end nor says what is
+// wrong has found nothing: it was killed, or there is a bug in the simulator.
 bool Passes(const std::string& plant, uint64_t seed) {
-  std::cout << std::flush;
-  const pid_t child = fork();
-  CHECK_GE(child, 0) << "fork";
-  if (child == 0) {
-    const int nowhere = open("/dev/null", O_WRONLY);
-    if (nowhere >= 0) {
-      (void)dup2(nowhere, STDOUT_FILENO);
-      (void)dup2(nowhere, STDERR_FILENO);
-    }
+  Child child([&]() -> std::string {
     plants::SetPlant(plants::ParsePlant(plant));
     Statistics statistics;
-    const bool passed = RunSeed(SeedRequest{seed, plant, false, false}, &statistics);
-    std::_Exit(passed ? EXIT_SUCCESS : EXIT_FAILURE);
-  }
-  int status = 0;
-  CHECK_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+    (void)RunSeed(SeedRequest{seed, plant, false, false}, &statistics);
+    return "";
+  });
+  const Child::End end = child.Wait();
+  const bool failed =
+      end.output.find(absl::StrCat("FAILED seed ", seed, ": ")) != std::string::npos;
+  CHECK(failed || end.done) << plant << " ends seed " << seed << " without a word:\n" << end.output;
+  return !failed;
 }
 
 }  // namespace
 
 const std::vector<KnownPlant>& KnownPlants() {
   static const std::vector<KnownPlant>& plants = *new std::vector<KnownPlant>{
-      {"M01", 1},   {"M03", 2},  {"M04", 1}, {"M05", 1}, {"M06", 1},   {"M07", 1},
-      {"M09", 1},   {"M10", 49}, {"M11", 1}, {"M13", 1}, {"M37", 154}, {"M38", 21},
-      {"M39", 1},   {"M40", 45}, {"M41", 6}, {"M42", 1}, {"M43", 1},   {"M44", 58},
-      {"M45", 373}, {"M47", 3},  {"M50", 3}, {"M51", 9},
+      {"M01", 1},    {"M03", 2},  {"M04", 1}, {"M05", 1}, {"M06", 1},   {"M07", 1},
+      {"M09", 1},    {"M10", 49}, {"M11", 1}, {"M13", 1}, {"M37", 147}, {"M38", 21},
+      {"M39", 1},    {"M40", 14}, {"M41", 6}, {"M42", 1}, {"M43", 1},   {"M44", 58},
+      {"M45", 1033}, {"M47", 3},  {"M50", 3}, {"M51", 9},
   };
   return plants;
 }
@@ -54,6 +47,8 @@ std::optional<uint64_t> FindPlant(const std::string& plant, uint64_t from, uint6
   }
   return std::nullopt;
 }
+
+bool PassesWithoutPlant(uint64_t seed) { return Passes("", seed); }
 
 int FindPlants(uint64_t from, uint64_t seeds, const std::string& only) {
   int missing = 0;

@@ -23,6 +23,9 @@ const std::vector<KnownPlant>& KnownPlants();
 // The first seed at or after `from` that finds the plant; empty when none of `seeds` does.
 std::optional<uint64_t> FindPlant(const std::string& plant, uint64_t from, uint64_t seeds);
 
+// Whether nothing is found in the seed when no bug is planted.
+bool PassesWithoutPlant(uint64_t seed);
+
 // Prints, for `only` or for every plant, after how many seeds from `from` it is found, at most
 // `seeds`. The exit code of the program.
 int FindPlants(uint64_t from, uint64_t seeds, const std::string& only);
