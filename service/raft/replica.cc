@@ -169,7 +169,8 @@ Replica::Replica(ReplicaKey self, const Config& config, RecoveredState recovered
              LogShape(recovered.log_start, recovered.log_end,
                       LeaderEpochs(std::move(recovered.leader_epochs))),
              std::move(recovered.voters)),
-      first_campaign_after_(recovered.first_campaign_after) {
+      first_campaign_after_(recovered.first_campaign_after),
+      damage_(recovered.damage) {
   CHECK(!self.directory.IsZero());
   CHECK(Validate(config).empty()) << Validate(config);
   CHECK_LE(recovered.high_watermark_bound, recovered.log_end);
@@ -186,6 +187,10 @@ void Replica::Start(StepContext& context) {
     state_.election = ElectionState{last, std::nullopt, std::nullopt};
   }
   context.Emit(PersistElection{state_.election});
+  if (damage_ != nullptr) {
+    Quarantine(state_, damage_, context);
+    return;
+  }
   state_.fetch.send_at = context.now;
   TakeFirstRole(state_, first_campaign_after_, context);
   context.Emit(LeadershipChanged{state_.election.epoch, state_.election.leader, false});

@@ -37,6 +37,8 @@ struct RecoveredState {
   std::vector<std::pair<Epoch, Offset>> leader_epochs;
   VoterSetHistory voters;
   Offset high_watermark_bound;
+  // Why what was read is not to be built upon; null when it is sound.
+  const char* damage = nullptr;
   // At birth only: how long the replica waits before it first campaigns. The catalog's assignment
   // is the successor list of a new partition, so that its first replica leads without a race.
   std::optional<Duration> first_campaign_after;
@@ -62,7 +64,8 @@ class Replica {
   Replica(ReplicaKey self, const Config& config, RecoveredState recovered);
 
   // Takes the first role from what was recovered (protocol.md 2.5 with 8.7): a former leader is
-  // Resigned, a self-vote is kept and never campaigned on, a sole voter leads at once.
+  // Resigned, a self-vote is kept and never campaigned on, a sole voter leads at once. A
+  // damaged replica takes none: it is quarantined before it could write over what it lacks.
   void Start(StepContext& context);
 
   void Step(const Event& event, StepContext& context);
@@ -106,6 +109,7 @@ class Replica {
 
   State state_;
   std::optional<Duration> first_campaign_after_;
+  const char* damage_;
 };
 
 }  // namespace quorum::raft

@@ -88,14 +88,12 @@ void OpenRecovered(ShardState& shard, const storage::RecoveredReplica& recovered
   state.leader_epochs = recovered.leader_epochs;
   state.voters = recovered.voters;
   state.high_watermark_bound = recovered.high_watermark_bound;
+  if (recovered.damage.has_value()) state.damage = "what the disk holds of it is damaged";
   Partition& partition = AddPartition(shard, recovered.partition, std::move(state),
                                       RecoverProducers(shard, recovered));
   partition.last_timestamp_ms = recovered.last_timestamp_ms;
   partition.noted_bound = recovered.high_watermark_bound;
   StartPartition(shard, partition);
-  if (recovered.damage.has_value()) {
-    StepPartition(shard, partition, raft::Damaged{"what the disk holds of it is damaged"});
-  }
 }
 
 void OnBirthCall(ShardState& shard, BirthCall call) {

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "storage/layout/key_codec.h"
 #include "tests/service/shard/shard_harness.h"
 
 namespace quorum::shard {
@@ -283,6 +287,63 @@ TEST(ShardLifecycleTest, ALeaderThatComesBackNeverLeadsThatEpochAgain) {
   const auto fetch = shard.Fetch(2, 1, 1, {FetchAt(kA, 1, 2, 1)});
   ASSERT_TRUE(fetch->has_value());
   EXPECT_EQ(FetchedOf(**fetch, kA)->header.error, RaftError::kNotLeaderOrFollower);
+}
+
+// What the disk holds of kA in a family, by key.
+std::map<std::string, std::string> StoredOf(ShardHarness& shard, storage::ColumnFamily family) {
+  const auto& all = shard.disk().image().family(family);
+  return {all.lower_bound(storage::PartitionKey(kA)),
+          all.lower_bound(storage::PartitionEndKey(kA))};
+}
+
+void ExpectQuarantinedAndUntouched(ShardHarness& shard, const std::string& what) {
+  const auto log = StoredOf(shard, storage::ColumnFamily::kLog);
+  const auto epochs = StoredOf(shard, storage::ColumnFamily::kLeaderEpochs);
+  shard.Restart();
+  ASSERT_TRUE(FindRecovered(shard, kA)->damage.has_value()) << what;
+  EXPECT_TRUE(shard.Replica(kA).quarantine().has_value()) << what;
+  EXPECT_NE(shard.Replica(kA).role(), RoleKind::kLeader) << what;
+  shard.Sync();
+  EXPECT_EQ(StoredOf(shard, storage::ColumnFamily::kLog), log) << what;
+  EXPECT_EQ(StoredOf(shard, storage::ColumnFamily::kLeaderEpochs), epochs) << what;
+}
+
+// It would write its epoch where its records have been.
+TEST(ShardLifecycleTest, AnOnlyVoterWhoseLastBatchIsDamagedDoesNotLead) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  shard.Lead(kB, VotersOf(1));
+  (void)shard.Append(kA);
+  shard.Sync();
+  storage::MemoryImage image = shard.disk().SaveDatabase();
+  const auto log = StoredOf(shard, storage::ColumnFamily::kLog);
+  ASSERT_TRUE(
+      image.FlipBit(storage::ColumnFamily::kLog, log.size() - 1, log.rbegin()->second.size() * 4));
+  shard.disk().RestoreDatabase(std::move(image));
+  ExpectQuarantinedAndUntouched(shard, "a flipped bit");
+  const auto append = shard.Append(kB);
+  shard.Sync();
+  ASSERT_TRUE(append->has_value());
+  EXPECT_EQ((*append)->outcome, Outcome::kCommitted) << "the others are served";
+}
+
+TEST(ShardLifecycleTest, AnOnlyVoterWhoseLastBatchesAreMissingDoesNotGrowOverThem) {
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(1));
+  for (int i = 0; i < 5; ++i) {
+    (void)shard.Append(kA);
+    shard.Sync();
+    shard.Advance(Ms(1'100));
+  }
+  storage::MemoryImage image = shard.disk().SaveDatabase();
+  const auto log = StoredOf(shard, storage::ColumnFamily::kLog);
+  for (auto batch = std::prev(log.end(), 4); batch != log.end(); ++batch) {
+    image.Delete(storage::ColumnFamily::kLog, batch->first);
+  }
+  shard.disk().RestoreDatabase(std::move(image));
+  for (int start = 1; start <= 5; ++start) {
+    ExpectQuarantinedAndUntouched(shard, "start " + std::to_string(start));
+  }
 }
 
 }  // namespace
