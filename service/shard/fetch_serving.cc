@@ -320,25 +320,36 @@ void HandOver(ShardState& shard, const Waiter& waiter, raft::Token token, Ready 
   if (session != nullptr) session->Answer(waiter.partition, token, std::move(ready));
 }
 
-// Reads the records of an answer from the disk. What comes back counts only while the replica is
-// still in the role incarnation that offered them.
+// The replica that offered the answer, while it is still in the role incarnation that it was in.
+Partition* FindOfferer(ShardState& shard, const Waiter& waiter, const Ready& ready) {
+  Partition* partition = shard.Find(waiter.partition);
+  if (partition == nullptr || partition->replica.incarnation() != ready.incarnation) return nullptr;
+  return partition;
+}
+
+Ready NoAnswer(const Waiter& waiter) {
+  return Ready{ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable), std::nullopt};
+}
+
+// Reads the records of an answer from the disk. Neither the read nor what comes back counts unless
+// the replica is still in the role incarnation that offered them.
 void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Ready ready,
-                  uint64_t incarnation, size_t max_bytes) {
+                  size_t max_bytes) {
+  if (FindOfferer(shard, waiter, ready) == nullptr) {
+    HandOver(shard, waiter, token, NoAnswer(waiter));
+    return;
+  }
   const storage::ReadRequest request{waiter.partition, ready.range->from, ready.range->end,
                                      max_bytes};
   Mailbox<MailboxItem>& mailbox = shard.mailbox;
-  auto finish = [waiter, token, ready, incarnation](ShardState& owner,
-                                                    const storage::ReadResult& result) {
-    Partition* partition = owner.Find(waiter.partition);
-    Ready answer = ready;
-    answer.range.reset();
-    if (partition == nullptr || partition->replica.incarnation() != incarnation) {
-      answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
-    } else if (!result.ok()) {
-      answer.entry = ErrorEntry(waiter.partition, raft::RaftError::kBrokerNotAvailable);
-      NoteFailedRead(owner, *partition, result.status());
-    } else {
+  auto finish = [waiter, token, ready](ShardState& owner, const storage::ReadResult& result) {
+    Partition* partition = FindOfferer(owner, waiter, ready);
+    Ready answer = NoAnswer(waiter);
+    if (partition != nullptr && result.ok()) {
+      answer.entry = ready.entry;
       answer.entry.batches = *result;
+    } else if (partition != nullptr) {
+      NoteFailedRead(owner, *partition, result.status());
     }
     HandOver(owner, waiter, token, std::move(answer));
   };
@@ -349,8 +360,7 @@ void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Re
 
 // Gives a session-less fetch its records, from the cache or from the disk.
 void ServeLooseFetch(ShardState& shard, const Waiter& waiter, const WaitsInFetch& waits,
-                     raft::Token token, Ready ready, const raft::ServeRecords& range,
-                     uint64_t incarnation) {
+                     raft::Token token, Ready ready, const raft::ServeRecords& range) {
   const auto pending = shard.pending_fetches.find(waits.fetch);
   if (pending == shard.pending_fetches.end()) return;
   const PendingFetch& fetch = pending->second;
@@ -363,7 +373,7 @@ void ServeLooseFetch(ShardState& shard, const Waiter& waiter, const WaitsInFetch
   ready.range = range;
   // Each of those that wait has its share, so that all of them together keep to the limit.
   const size_t share = fetch.bytes_left / std::max<size_t>(1, fetch.waiting.size());
-  ReadFromDisk(shard, waiter, token, std::move(ready), incarnation, share);
+  ReadFromDisk(shard, waiter, token, std::move(ready), share);
 }
 
 }  // namespace
@@ -381,18 +391,17 @@ void DeliverFetchAnswer(ShardState& shard, PartitionId id, uint64_t incarnation,
   const std::optional<Waiter> waiter = TakeWaiter(shard, reply.token);
   if (!waiter.has_value()) return;
   if (!current) {
-    HandOver(shard, *waiter, reply.token,
-             Ready{ErrorEntry(id, raft::RaftError::kBrokerNotAvailable), std::nullopt});
+    HandOver(shard, *waiter, reply.token, NoAnswer(*waiter));
     return;
   }
-  Ready ready{MakeEntry(id, reply), std::nullopt};
+  Ready ready{MakeEntry(id, reply), std::nullopt, incarnation};
   const auto* range = std::get_if<raft::ServeRecords>(&reply.payload);
   if (range == nullptr) {
     HandOver(shard, *waiter, reply.token, std::move(ready));
     return;
   }
   if (const auto* loose = std::get_if<WaitsInFetch>(&waiter->kind)) {
-    ServeLooseFetch(shard, *waiter, *loose, reply.token, std::move(ready), *range, incarnation);
+    ServeLooseFetch(shard, *waiter, *loose, reply.token, std::move(ready), *range);
     return;
   }
   // The session reads them when an answer has room for them.
@@ -411,11 +420,8 @@ void FlushFetchAnswers(ShardState& shard) {
   for (auto& [key, session] : shard.leader_sessions) {
     std::optional<LeaderSession::Released> released = session.Flush(shard.now, CacheReader(shard));
     for (LeaderSession::Uncached& uncached : session.TakeUncached()) {
-      const Partition* partition = shard.Find(uncached.partition);
-      if (partition == nullptr) continue;
       const Waiter waiter{uncached.partition, WaitsInSession{key, session.session_id()}};
       ReadFromDisk(shard, waiter, uncached.token, std::move(uncached.ready),
-                   partition->replica.incarnation(),
                    shard.config.fetch_bytes_max / LeaderSession::kDiskReadsMax);
     }
     if (released.has_value()) Send(shard, *std::move(released));

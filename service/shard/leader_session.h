@@ -59,6 +59,8 @@ class LeaderSession {
   struct Ready {
     FetchAnswerEntry entry;
     std::optional<raft::ServeRecords> range;
+    // The role incarnation of the replica that offered the range.
+    uint64_t incarnation = 0;
   };
 
   // Gives the batches of a range, from the cache only, at most `max_bytes` but for the first batch.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -235,6 +236,59 @@ TEST_F(ColdSessionsTest, WhatWasReadForALeaderThatIsNoneDoesNotLeave) {
   ASSERT_TRUE(next->has_value());
   EXPECT_THAT(FetchedOf(**next, kA)->batches, IsEmpty());
   EXPECT_NE(FetchedOf(**next, kA)->header.error, RaftError::kNone);
+}
+
+// Requests that one round finds together: an answer whose records are not cached is handed out to
+// be read while the second is executed, and a third message takes the replica out of that role
+// before the read begins.
+class ColdRoundTest : public ColdSessionsTest {
+ protected:
+  // Posts a request of node 2 without running a round.
+  Awaited<LaneResponse> PostFetch(uint64_t number, std::vector<FetchEntry> entries) {
+    FetchBatch batch;
+    batch.session = SessionRequestPlace{1, number, 0, 1};
+    batch.max_wait = Ms(500);
+    batch.max_bytes = 1 << 20;
+    batch.entries = std::move(entries);
+    auto answer = std::make_shared<std::optional<LaneResponse>>();
+    EXPECT_TRUE(shard_.shard().Post(
+        LaneRequest{shard_.From(2), std::move(batch)},
+        [answer](LaneResponse response) { answer->emplace(std::move(response)); }));
+    return answer;
+  }
+
+  // The follower asks on until kA has had its final answer, and that is a failure.
+  void ExpectFailure() {
+    for (uint64_t number = 3; number < 6; ++number) {
+      const auto response = shard_.Fetch(2, 1, number, {});
+      shard_.Read();
+      shard_.Advance(Ms(500));
+      ASSERT_TRUE(response->has_value());
+      const FetchAnswerEntry* entry = FetchedOf(**response, kA);
+      if (entry == nullptr) continue;
+      EXPECT_THAT(entry->batches, IsEmpty());
+      EXPECT_EQ(entry->header.error, RaftError::kBrokerNotAvailable);
+      return;
+    }
+    ADD_FAILURE() << "kA is never answered";
+  }
+};
+
+TEST_F(ColdRoundTest, AReadIsOfTheRoleThatOfferedIt) {
+  shard_.Lead(kA, VotersOf(3));
+  (void)PostFetch(1, {FetchAt(kA, 1, 0, 0)});
+  (void)PostFetch(2, {});
+  (void)shard_.Request(3, BeginBatch{{BeginEntry{kA, Epoch(2)}}});
+  EXPECT_EQ(shard_.Replica(kA).role(), RoleKind::kFollower);
+  ExpectFailure();
+}
+
+TEST_F(ColdRoundTest, AReadForAReplicaThatIsGoneKeepsNoPlace) {
+  shard_.Lead(kA, VotersOf(3));
+  (void)PostFetch(1, {FetchAt(kA, 1, 0, 0)});
+  (void)PostFetch(2, {});
+  (void)shard_.Bury(kA);
+  ExpectFailure();
 }
 
 TEST_F(ColdSessionsTest, ManyThatAreBehindDoNotFillTheMemory) {
