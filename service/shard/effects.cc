@@ -259,6 +259,7 @@ void StepPartition(ShardState& shard, Partition& partition, const raft::Event& e
     StepPartition(shard, partition, raft::Damaged{"the leader's log differs inside of a batch"});
   }
   ConcludeJudged(shard, partition);
+  PlanBound(shard, partition);
 }
 
 void StartPartition(ShardState& shard, Partition& partition) {

@@ -33,26 +33,43 @@ std::vector<raft::PeerSeen> SeenByFollower(const ShardState& shard, const Partit
   return {raft::PeerSeen{*leader, *at}};
 }
 
-// Writes the lower bounds of log end and watermark along with what is written anyway. What is
-// committed and synced here can never be cut, so both bounds are the same offset, and what the log
-// says of its producers up to there goes with them.
+// What is committed and synced here can never be cut.
+Offset BoundOf(const Partition& partition) {
+  const raft::Replica& replica = partition.replica;
+  return std::min(replica.committed(), replica.log().durable_end());
+}
+
+// Writes the lower bounds of log end and watermark. Both are the same offset, and what the log says
+// of its producers up to there goes with them.
+void NoteBound(ShardState& shard, Partition& partition) {
+  ForgetBound(shard, partition);
+  const Offset bound = BoundOf(partition);
+  if (bound <= partition.noted_bound) return;
+  shard.round_writes.writes.push_back(storage::PutBounds{partition.id, bound, bound});
+  ProducerStates::Unwritten producers = partition.producers.TakeUnwritten();
+  shard.round_writes.writes.push_back(storage::PutProducers{
+      partition.id, producers.summary, std::move(producers.changed), std::move(producers.removed)});
+  partition.noted_bound = bound;
+  partition.note_bound_at = shard.now + shard.config.bound_interval;
+}
+
+// Of the logs that are written anyway.
 void NoteBounds(ShardState& shard) {
   for (const PartitionId& id : shard.round_in_flight.partitions) {
     Partition* partition = shard.Find(id);
     if (partition == nullptr || partition->note_bound_at > shard.now) continue;
-    const raft::Replica& replica = partition->replica;
-    const Offset bound = std::min(replica.committed(), replica.log().durable_end());
-    if (bound <= partition->noted_bound) continue;
-    shard.round_writes.writes.push_back(storage::PutBounds{id, bound, bound});
-    ProducerStates::Unwritten producers = partition->producers.TakeUnwritten();
-    shard.round_writes.writes.push_back(storage::PutProducers{
-        id, producers.summary, std::move(producers.changed), std::move(producers.removed)});
-    partition->noted_bound = bound;
-    partition->note_bound_at = shard.now + shard.config.bound_interval;
+    NoteBound(shard, *partition);
+  }
+}
+
+void NoteDueBounds(ShardState& shard) {
+  while (!shard.bound_deadlines.empty() && shard.bound_deadlines.begin()->first <= shard.now) {
+    NoteBound(shard, *shard.Find(shard.bound_deadlines.begin()->second));
   }
 }
 
 void SubmitRound(ShardState& shard) {
+  NoteDueBounds(shard);
   if (shard.round_writes.empty()) return;
   NoteBounds(shard);
   const uint64_t number = shard.round_number++;
@@ -97,6 +114,25 @@ void FireTimers(ShardState& shard) {
   }
 }
 
+void PlanBound(ShardState& shard, Partition& partition) {
+  if (BoundOf(partition) <= partition.noted_bound) return;
+  // On the grid, so that those that become idle together are written together.
+  const MonoTime due =
+      partition.replica.quarantine().has_value()
+          ? shard.now
+          : RoundUp(shard.now + shard.config.bound_interval, shard.config.raft.timer_grid);
+  if (due >= partition.bound_due) return;
+  ForgetBound(shard, partition);
+  partition.bound_due = due;
+  shard.bound_deadlines.emplace(due, partition.id);
+}
+
+void ForgetBound(ShardState& shard, Partition& partition) {
+  if (partition.bound_due == kNever) return;
+  shard.bound_deadlines.erase({partition.bound_due, partition.id});
+  partition.bound_due = kNever;
+}
+
 void FlushRound(ShardState& shard) {
   ExpireClients(shard);
   FlushFetchAnswers(shard);
@@ -108,6 +144,7 @@ void FlushRound(ShardState& shard) {
 MonoTime NextDeadline(const ShardState& shard) {
   MonoTime next = shard.timers.empty() ? kNever : shard.timers.begin()->first;
   next = std::min(next, NextFetchDeadline(shard));
+  if (!shard.bound_deadlines.empty()) next = std::min(next, shard.bound_deadlines.begin()->first);
   return std::min(next, NextClientDeadline(shard));
 }
 

@@ -142,6 +142,7 @@ void OnBuryCall(ShardState& shard, BuryCall call) {
   FailWaiters(shard, *partition);
   const ElectionState election = partition->replica.election();
   Arm(shard, *partition, kNever);
+  ForgetBound(shard, *partition);
   shard.cache.Drop(call.partition);
   shard.partitions.erase(call.partition);
   shard.seams.observer.OnReplicas(shard.partitions.size());

@@ -54,7 +54,8 @@ struct ShardConfig {
   size_t fetch_bytes_max = 8 << 20;
   // Entries in one Fetch request.
   size_t fetch_entries_max = 20'000;
-  // How often, at most, the lower bound of a partition's watermark is written beside its records.
+  // How often, at most, the lower bound of a partition's watermark is written beside its records,
+  // and how soon without any.
   Duration bound_interval = std::chrono::seconds(1);
   // What a log says of producers. The same on every node of the cluster and in every version, so it
   // is no flag; tests make it small.

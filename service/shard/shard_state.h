@@ -105,6 +105,8 @@ struct Partition {
   // The lower bound of the watermark that was last written, and when the next may be.
   Offset noted_bound;
   MonoTime note_bound_at;
+  // Where it stands in ShardState::bound_deadlines; kNever when it does not.
+  MonoTime bound_due = kNever;
   // The step that is carried out asked for a cut where no batch is known to end.
   bool cut_inside_batch = false;
   // The node whose session names this replica's Fetch.
@@ -236,6 +238,9 @@ struct ShardState {
   // Partitions with parked reads, by the earliest deadline among these. One whose role is not on
   // disk yet does not stand there: it is woken after that write anyway.
   std::set<std::pair<MonoTime, PartitionId>> read_deadlines;
+  // Partitions whose bound has risen since it was last written, by when it is written at the
+  // latest.
+  std::set<std::pair<MonoTime, PartitionId>> bound_deadlines;
   bool shutting_down = false;
   // Who waits for the shutdown.
   std::vector<std::function<void()>> shutdown_done;
@@ -335,6 +340,10 @@ void CheckShutdown(ShardState& shard);
 
 void Arm(ShardState& shard, Partition& partition, MonoTime deadline);
 void FireTimers(ShardState& shard);
+// After each step: a bound that has risen is written with the next records or, when none follow,
+// soon. That of a quarantined replica is written at once: its reason may rest on it.
+void PlanBound(ShardState& shard, Partition& partition);
+void ForgetBound(ShardState& shard, Partition& partition);
 // With whom the sessions have vouched for in the meantime.
 raft::TimerFired MakeTimerFired(const ShardState& shard, const Partition& partition);
 void FlushRound(ShardState& shard);

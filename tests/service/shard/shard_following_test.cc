@@ -64,12 +64,12 @@ SentRequest AwaitFetch(ShardHarness& shard) {
 }
 
 // The leader says that its log parts from this one at `offset`.
-void Diverge(ShardHarness& shard, int64_t offset) {
+void Diverge(ShardHarness& shard, int64_t offset, uint64_t answer = 2) {
   SentRequest fetch = std::move(shard.sent().at(0));
   shard.Forget();
   FetchAnswerEntry entry = Fetched(kA, 2, 1);
   entry.diverging = OffsetAndEpoch{Offset(offset), Epoch(1)};
-  shard.Answer(&fetch, SessionAnswer(fetch, 2, {entry}));
+  shard.Answer(&fetch, SessionAnswer(fetch, answer, {entry}));
 }
 
 TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
@@ -180,6 +180,62 @@ TEST(ShardFollowingTest, ADiskThatIsTooBusyForTheBorderIsAskedAgain) {
   EXPECT_EQ(shard.Replica(kA).log().end(), Offset(5));
   shard.Advance(Ms(100));
   EXPECT_FALSE(shard.SentOf<FetchBatch>().empty());
+}
+
+// --- what is known to be committed
+
+// The next answer of the leader, that has nothing new but its watermark.
+void NameWatermark(ShardHarness& shard, int64_t high_watermark, uint64_t answer) {
+  SentRequest fetch = std::move(shard.sent().at(0));
+  shard.Forget();
+  shard.Answer(&fetch, SessionAnswer(fetch, answer, {Fetched(kA, 2, 1, {}, high_watermark)}));
+}
+
+// Whoever restarts a quarantined replica must not make it forget why it was quarantined.
+TEST(ShardFollowingTest, ACutOfCommittedRecordsIsRefusedAfterARestartToo) {
+  ShardHarness shard;
+  FollowWith(shard, {1, 1, 1});
+  NameWatermark(shard, 3, 2);
+  Diverge(shard, 1, 3);
+  EXPECT_TRUE(shard.Replica(kA).quarantine().has_value());
+  shard.Sync();
+  for (int start = 1; start <= 3; ++start) {
+    shard.Restart();
+    EXPECT_EQ(shard.Replica(kA).committed(), Offset(3));
+    shard.Sync();
+    ASSERT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1));
+    Diverge(shard, 1, 1);
+    shard.Read();
+    EXPECT_TRUE(shard.Replica(kA).quarantine().has_value()) << "start " << start;
+    EXPECT_EQ(shard.Replica(kA).log().end(), Offset(3));
+  }
+}
+
+TEST(ShardFollowingTest, WhatIsCommittedIsNotedWhenNothingFollows) {
+  ShardHarness shard;
+  shard.Lead(kLed, VotersOf(1));
+  for (int i = 0; i < 3; ++i) {
+    (void)shard.Append(kLed);
+    shard.Sync();
+  }
+  const Offset committed = shard.Replica(kLed).committed();
+  EXPECT_EQ(committed, shard.Replica(kLed).log().end());
+  shard.Advance(Ms(1'500));
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 1u);
+  shard.Sync();
+  shard.Advance(Ms(10'000));
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 0u) << "there is nothing new";
+  shard.Restart();
+  EXPECT_EQ(shard.recovered().replicas.at(0).high_watermark_bound, committed);
+}
+
+TEST(ShardFollowingTest, ManyThatBecomeIdleAreNotedTogether) {
+  ShardHarness shard;
+  for (uint64_t topic = 1; topic <= 100; ++topic) shard.Lead(Id(topic), VotersOf(1));
+  for (uint64_t topic = 1; topic <= 100; ++topic) (void)shard.Append(Id(topic));
+  shard.Sync();
+  shard.Advance(Ms(3'000));
+  EXPECT_EQ(shard.disk().PendingWriteSets(), 1u);
 }
 
 }  // namespace
