@@ -126,6 +126,8 @@ void ShardPool::Runner::ShowFacts(const std::vector<PartitionId>& ids) {
 ShardPool::ShardPool(const shard::ShardConfig& config, size_t count, const Parts& parts)
     : parts_(parts), lane_count_(config.lane_count) {
   CHECK_GT(count, 0u);
+  // A shard without a lane has nothing to do, and no use for a part of the memory.
+  count = std::min<size_t>(count, lane_count_);
   Prng seeds(config.seed);
   shard::ShardConfig part = config;
   part.cache_bytes_max = config.cache_bytes_max / count;

@@ -158,6 +158,11 @@ void AddJudged(ShardState& shard, Partition& partition, JudgedAppend judged) {
   partition.judged.push_back(std::move(judged));
 }
 
+// One batch is always taken, however large it is; else it would be refused for ever.
+bool IsFull(const ShardState& shard, size_t bytes) {
+  return shard.unsynced_bytes > 0 && shard.unsynced_bytes + bytes > shard.config.unsynced_bytes_max;
+}
+
 // The partition that an append of `bytes` is for, or nothing when it has been refused. Without a
 // hint, since what the replica knows of its leader may not be on disk yet.
 Partition* Admit(ShardState& shard, PartitionId id, size_t bytes, MonoTime deadline,
@@ -170,7 +175,7 @@ Partition* Admit(ShardState& shard, PartitionId id, size_t bytes, MonoTime deadl
   if (deadline <= shard.now) {
     // Whoever waited for it has gone, and will hear "unknown" of what nobody needs to write.
     *error = raft::RaftError::kRequestTimedOut;
-  } else if (IsBehind(shard) || shard.unsynced_bytes + bytes > shard.config.unsynced_bytes_max) {
+  } else if (IsBehind(shard) || IsFull(shard, bytes)) {
     *error = raft::RaftError::kThrottled;
   } else {
     return partition;

@@ -68,6 +68,15 @@ TEST_F(ShardPoolTest, ALaneBelongsToOneShardAndEachShardHasLanes) {
   EXPECT_EQ(owners.size(), 3u);
 }
 
+TEST_F(ShardPoolTest, ThereAreNoMoreShardsThanLanes) {
+  shard::ShardConfig config = Config();
+  config.lane_count = 2;
+  NodeObserver::Outputs outputs;
+  outputs.topic_name = [](TopicId) { return std::string("t"); };
+  const ShardPool pool(config, 3, ShardPool::Parts{clock_, writer_, reader_, transport_, outputs});
+  EXPECT_EQ(pool.stats().size(), 2u);
+}
+
 TEST_F(ShardPoolTest, APartitionGoesWhereItsLaneGoes) {
   for (uint32_t index = 0; index < 100; ++index) {
     const PartitionId partition{TopicId(9), index};

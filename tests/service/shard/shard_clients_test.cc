@@ -169,6 +169,23 @@ TEST(ShardAppendTest, IsRefusedWhileTooMuchIsUnsynced) {
   EXPECT_EQ((*third)->base_offset, Offset(3)) << "what was refused took no offset";
 }
 
+// What one shard may hold may be less than a batch.
+TEST(ShardAppendTest, IsTakenHoweverLargeWhenNothingIsUnsynced) {
+  ShardConfig config;
+  config.unsynced_bytes_max = 1000;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  const auto first = shard.Append(kA, DraftOf(1, 2000));
+  EXPECT_FALSE(first->has_value());
+  const auto second = shard.Append(kA, DraftOf(1, 2000));
+  ASSERT_TRUE(second->has_value());
+  EXPECT_EQ((*second)->error, RaftError::kThrottled);
+  shard.Sync();
+  ASSERT_TRUE(first->has_value());
+  EXPECT_EQ((*first)->outcome, Outcome::kCommitted);
+}
+
 // --- Read
 
 TEST(ShardReadTest, ShowsWhatIsCommittedAndSyncedHere) {
