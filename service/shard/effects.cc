@@ -233,6 +233,8 @@ void CarryOut(ShardState& shard, Partition& partition, const raft::Effect& effec
           [&](const raft::WithdrawFromSessions&) { Withdraw(shard, partition); },
           [&](const raft::Quarantined& e) {
             shard.seams.observer.OnQuarantine(partition.id, e.reason);
+            // No write of it is waited for any more, so its batches would stay pinned for ever.
+            shard.cache.Drop(partition.id);
             Wake(shard, partition);
           },
           [&](const raft::Trace& e) { shard.seams.observer.OnTrace(partition.id, e.event); },

@@ -96,6 +96,8 @@ size_t Shard::waiter_count() const { return impl_->state.waiters.size(); }
 
 size_t Shard::gated_count() const { return impl_->state.gate.size(); }
 
+size_t Shard::cached_bytes() const { return impl_->state.cache.bytes(); }
+
 size_t Shard::unsynced_bytes() const {
   return impl_->state.unsynced_bytes + impl_->state.fetched_unsynced_bytes;
 }

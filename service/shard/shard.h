@@ -55,6 +55,7 @@ class Shard : public ShardApi {
   size_t gated_count() const;
   // Bytes of records, appended or fetched, whose sync is still out.
   size_t unsynced_bytes() const;
+  size_t cached_bytes() const;
 
  private:
   struct Impl;

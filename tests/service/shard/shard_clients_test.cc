@@ -384,6 +384,23 @@ TEST(ShardReadTest, ThatFindsDamageQuarantinesThePartition) {
   EXPECT_TRUE((*shard.Describe(kA))->quarantine.has_value());
 }
 
+// Nobody reads from a quarantined replica, so nothing of it needs to be at hand.
+TEST(ShardReadTest, ThatQuarantinesLeavesNothingInTheCache) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  EXPECT_EQ(shard.shard().cached_bytes(), 0u);
+  (void)shard.Append(kA);
+  EXPECT_GT(shard.shard().cached_bytes(), 0u) << "it is not synced";
+  shard.FailReads(absl::DataLossError("damaged"));
+  (void)shard.ReadFrom(kA, 0, kNever);
+  ASSERT_TRUE(shard.Replica(kA).quarantine().has_value());
+  shard.Sync();
+  EXPECT_EQ(shard.shard().cached_bytes(), 0u);
+}
+
 TEST(ShardReadTest, ThatTheDiskIsTooBusyForIsToBeTriedAgain) {
   ShardConfig config;
   config.cache_bytes_max = 0;
