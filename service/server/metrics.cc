@@ -87,6 +87,10 @@ void AddProtocol(const NodeStats& stats, Page* page) {
   page->Counter("quorum_truncations_total", "Log tails cut off because a leader had another one.");
   page->Row(Sum(
       stats, [](const ShardStats& s) -> auto& { return s.truncations; }));
+  page->Counter("quorum_damaged_fetches_total",
+                "Answers of leaders whose records came damaged to this node.");
+  page->Row(Sum(
+      stats, [](const ShardStats& s) -> auto& { return s.damaged_fetches; }));
   page->Counter("quorum_refusals_total",
                 "Requests of clients and peers refused by replicas, by reason.");
   for (size_t i = 0; i < kRefusals.size(); ++i) {

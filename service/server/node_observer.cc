@@ -80,6 +80,13 @@ void NodeObserver::OnRefusal(raft::RaftError error) {
   if (index < kRefusals.size()) Add(&stats_.refusals[index], 1);
 }
 
+void NodeObserver::OnDamagedFetch(PartitionId partition, const ReplicaKey& leader) {
+  Add(&stats_.damaged_fetches, 1);
+  if (!AllowLine()) return;
+  LOG(ERROR) << "[p=" << outputs_.topic_name(partition.topic) << ":" << partition.index
+             << "] records that node " << leader.id << " sent came damaged; they are fetched again";
+}
+
 void NodeObserver::OnAppendJudged(shard::AppendRefusal refusal) {
   if (refusal == shard::AppendRefusal::kNone) Add(&stats_.duplicates, 1);
   for (size_t i = 0; i < kAppendRefusals.size(); ++i) {
@@ -100,10 +107,15 @@ std::string NodeObserver::Prefix(PartitionId partition, const raft::TraceEvent& 
                       " leo=", event.offset.value(), "]");
 }
 
-void NodeObserver::LogEvent(PartitionId partition, const raft::TraceEvent& event) {
+bool NodeObserver::AllowLine() {
   size_t left_out = 0;
-  if (!limit_.Allow(clock_.Now(), &left_out)) return;
+  if (!limit_.Allow(clock_.Now(), &left_out)) return false;
   LOG_IF(INFO, left_out > 0) << left_out << " lines about partitions were left out";
+  return true;
+}
+
+void NodeObserver::LogEvent(PartitionId partition, const raft::TraceEvent& event) {
+  if (!AllowLine()) return;
   std::string leader = "none";
   if (event.leader.has_value()) leader = absl::StrCat(event.leader->id.value());
   if (event.kind == raft::TraceKind::kTruncation) {

@@ -58,6 +58,7 @@ class NodeObserver : public shard::ShardObserver {
   void OnReplicas(size_t open) override;
   void OnAppend(size_t records, size_t bytes) override;
   void OnRefusal(raft::RaftError error) override;
+  void OnDamagedFetch(PartitionId partition, const ReplicaKey& leader) override;
   void OnAppendJudged(shard::AppendRefusal refusal) override;
 
   // Forgets what is kept of partitions for which `open` is false.
@@ -65,6 +66,8 @@ class NodeObserver : public shard::ShardObserver {
 
  private:
   std::string Prefix(PartitionId partition, const raft::TraceEvent& event) const;
+  // True when one more line about a partition may be written.
+  bool AllowLine();
   void LogEvent(PartitionId partition, const raft::TraceEvent& event);
 
   ShardStats& stats_;

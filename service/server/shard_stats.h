@@ -63,6 +63,8 @@ struct ShardStats {
   Counter votes_refused{0};
   Counter role_changes{0};
   Counter truncations{0};
+  // Answers to a Fetch whose records came damaged.
+  Counter damaged_fetches{0};
   // In the order of kRefusals.
   std::array<Counter, kRefusals.size()> refusals{};
 

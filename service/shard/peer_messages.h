@@ -122,6 +122,8 @@ struct FetchAnswerEntry {
   std::optional<Offset> high_watermark;
   Offset log_start;
   std::vector<RecordBatch> batches;
+  // As it was received: more batches came, the first of which is damaged.
+  bool damaged = false;
   std::optional<OffsetAndEpoch> diverging;
 };
 

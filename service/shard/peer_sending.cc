@@ -78,12 +78,15 @@ raft::FetchResponse MakeFetchResponse(const FetchAnswerEntry& answer) {
     fetched.batches.push_back(std::move(summary));
   }
   // Batches of which not even the first is understood are not the same as nothing new.
-  if (!answer.batches.empty()) response.payload = std::move(fetched);
+  if (!answer.batches.empty() || answer.damaged) response.payload = std::move(fetched);
   return response;
 }
 
 void StepAnswer(ShardState& shard, Partition& partition, const FollowerSession::Delivery& delivery,
                 std::optional<Offset> border = std::nullopt) {
+  if (delivery.answer->damaged) {
+    shard.seams.observer.OnDamagedFetch(partition.id, delivery.correlation.peer);
+  }
   StepInput input;
   input.fetched = &delivery.answer->batches;
   input.border = border;

@@ -84,6 +84,8 @@ class ShardObserver {
   // A leader here has told a client that its batch is in the log already (kNone), or why it may not
   // follow the log.
   virtual void OnAppendJudged(AppendRefusal) {}
+  // Records that `leader` sent were damaged on their way.
+  virtual void OnDamagedFetch(PartitionId, const ReplicaKey& /*leader*/) {}
   // An answer or request leaves the node for this partition, after its gates.
   virtual void OnMessageLeaves(PartitionId) {}
   // A standard vote of `epoch` for `candidate` leaves the node.

@@ -152,7 +152,10 @@ absl::StatusOr<FetchAnswerEntry> DecodeEntry(TopicId topic, absl::string_view by
   if (!status.ok()) return status;
   for (absl::string_view batch_bytes : batches) {
     absl::StatusOr<RecordBatch> batch = RecordBatch::Parse(entry.partition, batch_bytes);
-    if (!batch.ok()) break;
+    if (!batch.ok()) {
+      entry.damaged = true;
+      break;
+    }
     entry.batches.push_back(*std::move(batch));
   }
   return entry;

@@ -38,11 +38,13 @@ TEST_F(MetricsTest, ShardsAreAddedUp) {
   Add(&first_.elections, 2);
   Add(&second_.elections, 3);
   Add(&second_.truncations, 1);
+  Add(&second_.damaged_fetches, 2);
   Add(&first_.appended_records, 1'000);
   first_.replicas = 10;
   second_.replicas = 20;
   EXPECT_EQ(Row("quorum_elections_total"), "5");
   EXPECT_EQ(Row("quorum_truncations_total"), "1");
+  EXPECT_EQ(Row("quorum_damaged_fetches_total"), "2");
   EXPECT_EQ(Row("quorum_appended_records_total"), "1000");
   EXPECT_EQ(Row("quorum_replicas"), "30");
 }

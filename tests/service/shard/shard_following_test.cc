@@ -90,6 +90,27 @@ TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
   EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
 }
 
+TEST(ShardFollowingTest, BatchesThatAreDamagedOnTheirWayAreAskedForAgainAfterABackOff) {
+  ShardHarness shard;
+  shard.Follow({kA});
+  for (uint64_t answer = 1; answer <= 3; ++answer) {
+    SentRequest fetch = AwaitFetch(shard);
+    FetchAnswerEntry entry = Fetched(kA, 2, 1, {}, 0);
+    entry.damaged = true;
+    shard.Answer(&fetch, SessionAnswer(fetch, answer, {entry}));
+    EXPECT_THAT(shard.sent(), IsEmpty()) << "it is not asked for again at once";
+  }
+  SentRequest fetch = AwaitFetch(shard);
+  FetchAnswerEntry entry = Fetched(kA, 2, 1, {BatchAt(kA, 0)}, 0);
+  entry.damaged = true;
+  shard.Answer(&fetch, SessionAnswer(fetch, 4, {entry}));
+  shard.Sync();
+  EXPECT_EQ(shard.Replica(kA).log().end(), Offset(1)) << "what came before it is taken";
+  EXPECT_THAT(shard.SentOf<FetchBatch>(Key(2)), SizeIs(1));
+  EXPECT_EQ(shard.damaged_fetches(), 4);
+  EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+}
+
 // A follower that catches up must not throttle the clients of what is led here.
 TEST(ShardFollowingTest, WhatIsFetchedHasABoundOfItsOwn) {
   ShardConfig config;

@@ -144,6 +144,8 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   const std::vector<raft::RaftError>& refusals() const { return refusals_; }
   void OnAppendJudged(AppendRefusal refusal) override { judged_.push_back(refusal); }
   const std::vector<AppendRefusal>& judged() const { return judged_; }
+  void OnDamagedFetch(PartitionId, const ReplicaKey&) override { ++damaged_fetches_; }
+  int damaged_fetches() const { return damaged_fetches_; }
   int votes_left() const { return votes_left_; }
   int messages_left() const { return messages_left_; }
 
@@ -160,6 +162,7 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   absl::Status read_failure_;
   std::vector<raft::RaftError> refusals_;
   std::vector<AppendRefusal> judged_;
+  int damaged_fetches_ = 0;
   int votes_left_ = 0;
   int messages_left_ = 0;
 };

@@ -150,7 +150,9 @@ TEST(PeerCodecTest, ADamagedBatchEndsItsEntryOnly) {
   const auto& decoded = std::get<shard::FetchAnswer>(received->body);
   ASSERT_EQ(decoded.entries.size(), 2u);
   EXPECT_EQ(decoded.entries[0].batches.size(), 1u);
+  EXPECT_TRUE(decoded.entries[0].damaged) << "not the same as nothing new";
   EXPECT_EQ(decoded.entries[1].batches.size(), 1u);
+  EXPECT_FALSE(decoded.entries[1].damaged);
 }
 
 TEST(PeerCodecTest, ABatchOfAnotherPartitionIsNotTaken) {
