@@ -67,13 +67,14 @@ void ReadFromDisk(ShardState& shard, const Partition& partition, const ReadCall&
       RefuseRead(call, raft::RaftError::kUnknownTopicOrPartition);
       return;
     }
-    if (read.ok()) {
+    const absl::Status how = StatusOfRead(read);
+    NoteRead(owner, *asked, how);
+    if (how.ok()) {
       FinishRead(call, status, *read);
       return;
     }
-    NoteFailedRead(owner, *asked, read.status());
     ReadResult result = status;
-    const bool busy = absl::IsResourceExhausted(read.status());
+    const bool busy = absl::IsResourceExhausted(how);
     result.error = busy ? raft::RaftError::kThrottled : raft::RaftError::kBrokerNotAvailable;
     call.done(std::move(result));
   };

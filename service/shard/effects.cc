@@ -271,8 +271,17 @@ void StartPartition(ShardState& shard, Partition& partition) {
   for (const raft::Effect& effect : effects) CarryOut(shard, partition, effect, {});
 }
 
-void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status& status) {
+absl::Status StatusOfRead(const storage::ReadResult& read) {
+  if (!read.ok()) return read.status();
+  if (read->empty()) return absl::DataLossError("Records are missing.");
+  return absl::OkStatus();
+}
+
+void NoteRead(ShardState& shard, Partition& partition, const absl::Status& status) {
   if (absl::IsResourceExhausted(status) || absl::IsCancelled(status)) return;
+  partition.failed_reads = status.ok() ? 0 : partition.failed_reads + 1;
+  const bool sound = !absl::IsDataLoss(status);
+  if (sound && partition.failed_reads < shard.config.failed_reads_max) return;
   StepPartition(shard, partition, raft::Damaged{"the log cannot be read"});
 }
 

@@ -345,11 +345,13 @@ void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Re
   auto finish = [waiter, token, ready](ShardState& owner, const storage::ReadResult& result) {
     Partition* partition = FindOfferer(owner, waiter, ready);
     Ready answer = NoAnswer(waiter);
-    if (partition != nullptr && result.ok()) {
-      answer.entry = ready.entry;
-      answer.entry.batches = *result;
-    } else if (partition != nullptr) {
-      NoteFailedRead(owner, *partition, result.status());
+    if (partition != nullptr) {
+      const absl::Status status = StatusOfRead(result);
+      if (status.ok()) {
+        answer.entry = ready.entry;
+        answer.entry.batches = *result;
+      }
+      NoteRead(owner, *partition, status);
     }
     HandOver(owner, waiter, token, std::move(answer));
   };

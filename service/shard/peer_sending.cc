@@ -104,12 +104,12 @@ void AskForBorder(ShardState& shard, const Partition& partition, Offset cut,
                                                        const storage::ReadResult& read) {
     Partition* asked = owner.Find(delivery.partition);
     if (asked == nullptr || asked->life != life) return;
+    NoteRead(owner, *asked, read.status());
     if (read.ok()) {
       const bool border = !read->empty() && read->back().next_offset() == cut;
       StepAnswer(owner, *asked, delivery, border ? std::optional<Offset>(cut) : std::nullopt);
       return;
     }
-    NoteFailedRead(owner, *asked, read.status());
     StepPartition(owner, *asked, raft::PeerFailed{delivery.correlation});
   };
   const storage::ReadRequest request{delivery.partition, cut + -1, cut, 0};

@@ -62,6 +62,9 @@ struct ShardConfig {
   ProducerLimits producers;
   // Reads of one partition that wait for records. Beyond it one is answered at once.
   size_t parked_reads_max = 10'000;
+  // Reads of one partition that fail in a row, though nothing is known to be damaged, before it is
+  // quarantined.
+  int failed_reads_max = 10;
 };
 
 enum class AppendRefusal;

@@ -107,6 +107,8 @@ struct Partition {
   MonoTime note_bound_at;
   // Where it stands in ShardState::bound_deadlines; kNever when it does not.
   MonoTime bound_due = kNever;
+  // Reads that have failed since the last one that did not.
+  int failed_reads = 0;
   // The step that is carried out asked for a cut where no batch is known to end.
   bool cut_inside_batch = false;
   // The node whose session names this replica's Fetch.
@@ -265,8 +267,11 @@ void StepPartition(ShardState& shard, Partition& partition, const raft::Event& e
                    const StepInput& input = {});
 // Starts the replica, once.
 void StartPartition(ShardState& shard, Partition& partition);
-// A read of the log has failed: damage quarantines the replica, a disk that is busy does not.
-void NoteFailedRead(ShardState& shard, Partition& partition, const absl::Status& status);
+// What became of a read of records that are in the log: DATA_LOSS when there were none.
+absl::Status StatusOfRead(const storage::ReadResult& read);
+// A read of the log is done. Damage quarantines the replica at once, a disk that fails otherwise
+// when it does so again and again, and one that is busy never.
+void NoteRead(ShardState& shard, Partition& partition, const absl::Status& status);
 // So much waits for the disk already that nothing may be taken that would wait for it too.
 bool IsBehind(const ShardState& shard);
 // Runs `action` once write `number` is synced: now, if it is already.

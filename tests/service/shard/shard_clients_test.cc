@@ -401,6 +401,50 @@ TEST(ShardReadTest, ThatQuarantinesLeavesNothingInTheCache) {
   EXPECT_EQ(shard.shard().cached_bytes(), 0u);
 }
 
+TEST(ShardReadTest, ThatTheDiskDoesNotHoldQuarantinesThePartition) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  storage::MemoryImage image = shard.disk().SaveDatabase();
+  for (const auto& [key, value] : shard.disk().image().family(storage::ColumnFamily::kLog)) {
+    image.Delete(storage::ColumnFamily::kLog, key);
+  }
+  shard.disk().RestoreDatabase(std::move(image));
+  const auto read = shard.ReadFrom(kA, 0, kNever);
+  shard.Read();
+  ASSERT_TRUE(read->has_value());
+  EXPECT_EQ((*read)->error, RaftError::kBrokerNotAvailable);
+  EXPECT_TRUE(shard.Replica(kA).quarantine().has_value());
+}
+
+// Too few file descriptors are no damage, and pass.
+TEST(ShardReadTest, ThatFailsNowAndThenIsNoDamage) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  config.failed_reads_max = 3;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(1));
+  shard.Sync();
+  for (int i = 0; i < 5; ++i) {
+    shard.FailReads(absl::UnavailableError("too many open files"));
+    for (int failed = 0; failed < 2; ++failed) {
+      const auto read = shard.ReadFrom(kA, 0, kNever);
+      ASSERT_TRUE(read->has_value());
+      EXPECT_EQ((*read)->error, RaftError::kBrokerNotAvailable);
+      EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
+    }
+    shard.FailReads(absl::OkStatus());
+    const auto read = shard.ReadFrom(kA, 0, kNever);
+    shard.Read();
+    EXPECT_THAT((*read)->batches, SizeIs(1));
+  }
+  shard.FailReads(absl::UnavailableError("the disk is gone"));
+  for (int failed = 0; failed < 3; ++failed) (void)shard.ReadFrom(kA, 0, kNever);
+  EXPECT_TRUE(shard.Replica(kA).quarantine().has_value()) << "three in a row";
+}
+
 TEST(ShardReadTest, ThatTheDiskIsTooBusyForIsToBeTriedAgain) {
   ShardConfig config;
   config.cache_bytes_max = 0;

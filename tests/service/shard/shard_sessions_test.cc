@@ -291,6 +291,19 @@ TEST_F(ColdRoundTest, AReadForAReplicaThatIsGoneKeepsNoPlace) {
   ExpectFailure();
 }
 
+// The log of a leader is not cut, so what it offered is there or has been lost.
+TEST_F(ColdSessionsTest, RecordsThatTheDiskDoesNotHoldQuarantineTheirLeader) {
+  shard_.Lead(kA, VotersOf(3));
+  storage::MemoryImage image = shard_.disk().SaveDatabase();
+  for (const auto& [key, value] : shard_.disk().image().family(storage::ColumnFamily::kLog)) {
+    image.Delete(storage::ColumnFamily::kLog, key);
+  }
+  shard_.disk().RestoreDatabase(std::move(image));
+  (void)shard_.Fetch(2, 1, 1, {FetchAt(kA, 1, 0, 0)});
+  shard_.Read();
+  EXPECT_TRUE(shard_.Replica(kA).quarantine().has_value());
+}
+
 TEST_F(ColdSessionsTest, ManyThatAreBehindDoNotFillTheMemory) {
   std::vector<FetchEntry> entries;
   for (uint64_t topic = 1; topic <= 50; ++topic) {
