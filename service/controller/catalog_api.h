@@ -156,11 +156,20 @@ struct TopicRemoval {
   MonoTime deadline = kNever;
 };
 
+// Bounds of a registration: the catalog keeps it for ever, and every node repeats it to whoever
+// asks for metadata.
+inline constexpr size_t kEndpointsMax = 16;
+inline constexpr size_t kEndpointTextMax = 255;
+inline constexpr size_t kSoftwareVersionMax = 255;
+
 struct BrokerRegistration {
   ReplicaKey key;
+  // Range [1, shard::kIncarnationLimit).
   Incarnation incarnation;
+  // 1 to kEndpointsMax; listener and address are at most kEndpointTextMax bytes each.
   std::vector<NodeEndpoint> endpoints;
   uint32_t lane_count = 0;
+  // At most kSoftwareVersionMax bytes.
   std::string software_version;
   MonoTime deadline = kNever;
 };

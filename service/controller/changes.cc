@@ -18,6 +18,7 @@
 #include "service/controller/controller_state.h"
 #include "service/controller/placement.h"
 #include "service/controller/topic_name.h"
+#include "service/shard/peer_messages.h"
 
 namespace quorum::controller {
 namespace {
@@ -143,12 +144,31 @@ Broker MakeBroker(const BrokerRegistration& registration) {
   return broker;
 }
 
-Judgement Judge(const ControllerState& state, const BrokerRegistration& registration) {
+// Empty when a registration says what it must, and no more than it may.
+std::string FindFault(const BrokerRegistration& registration) {
   if (registration.endpoints.empty() || registration.key.id < NodeId(1) ||
       registration.key.directory.IsZero() || registration.incarnation < Incarnation(1)) {
-    return Refuse(state, ControllerError::kInvalidRequest,
-                  "a registration names a node, a directory, an incarnation and an endpoint");
+    return "a registration names a node, a directory, an incarnation and an endpoint";
   }
+  if (registration.incarnation >= shard::kIncarnationLimit)
+    return "the incarnation is out of range";
+  if (registration.endpoints.size() > kEndpointsMax) {
+    return absl::StrCat("at most ", kEndpointsMax, " endpoints");
+  }
+  for (const NodeEndpoint& endpoint : registration.endpoints) {
+    if (endpoint.listener.size() > kEndpointTextMax || endpoint.address.size() > kEndpointTextMax) {
+      return absl::StrCat("a listener or an address is longer than ", kEndpointTextMax, " bytes");
+    }
+  }
+  if (registration.software_version.size() > kSoftwareVersionMax) {
+    return absl::StrCat("the software version is longer than ", kSoftwareVersionMax, " bytes");
+  }
+  return "";
+}
+
+Judgement Judge(const ControllerState& state, const BrokerRegistration& registration) {
+  std::string fault = FindFault(registration);
+  if (!fault.empty()) return Refuse(state, ControllerError::kInvalidRequest, std::move(fault));
   if (registration.lane_count != state.config.lane_count) {
     return Refuse(
         state, ControllerError::kInconsistentLaneCount,

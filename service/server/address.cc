@@ -30,6 +30,7 @@ std::string Address::ToString() const {
 }
 
 std::optional<Address> ParseAddress(const std::string& text) {
+  if (text.size() > kAddressSizeMax) return std::nullopt;
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   std::string host = text.substr(0, colon);

@@ -5,12 +5,16 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace quorum::server {
+
+// No longer one can be registered in the catalog.
+inline constexpr size_t kAddressSizeMax = 255;
 
 struct Address {
   // Without brackets.

@@ -12,6 +12,7 @@
 #include "service/base/check.h"
 #include "service/controller/controller_state.h"
 #include "service/controller/node_controller.h"
+#include "service/server/address.h"
 #include "service/server/discovery.h"
 #include "service/server/disk_watchdog.h"
 #include "service/server/exit.h"
@@ -218,6 +219,7 @@ void Server::Node::MakeController() {
   controller_config.incarnation = identity().incarnation;
   controller_config.lane_count = identity().lanes;
   // One listener for everything.
+  static_assert(kAddressSizeMax <= controller::kEndpointTextMax);
   controller_config.endpoints = {controller::NodeEndpoint{"", config.advertised_address}};
   controller_config.software_version = kSoftwareVersion;
   controller_config.fetch_timeout = config.raft.fetch_timeout;

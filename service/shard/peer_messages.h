@@ -20,6 +20,10 @@
 
 namespace quorum::shard {
 
+// No process has started so often: an incarnation at or above this one is made up, and would fence
+// the node for ever.
+inline constexpr Incarnation kIncarnationLimit{uint64_t{1} << 62};
+
 struct PeerIdentity {
   ReplicaKey key;
   // The process life. Absent where the sender does not know the receiver's yet.

@@ -63,6 +63,9 @@ absl::StatusOr<shard::Envelope> DecodeEnvelope(const v1::Envelope& message,
   if (!from->incarnation.has_value() || from->incarnation->value() == 0) {
     return absl::InvalidArgumentError("envelope.from.incarnation is missing");
   }
+  if (*from->incarnation >= shard::kIncarnationLimit) {
+    return absl::InvalidArgumentError("envelope.from.incarnation is out of range");
+  }
   absl::StatusOr<shard::PeerIdentity> to = DecodeTo(message.to(), receiver);
   if (!to.ok()) return to.status();
   if (!message.has_lane() || message.lane() >= receiver.lane_count) {

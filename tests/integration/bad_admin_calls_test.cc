@@ -126,6 +126,13 @@ std::vector<BadCall> Topics() {
       Delete(
           "the catalog", [](auto& r) { r.set_name("__metadata"); }, StatusCode::FAILED_PRECONDITION,
           "INTERNAL_TOPIC"),
+      Delete(
+          "another cluster id",
+          [](auto& r) {
+            r.set_name(kOrders);
+            r.set_cluster_id("other");
+          },
+          StatusCode::FAILED_PRECONDITION, kOtherCluster),
       List(
           "page size -1", [](auto& r) { r.set_page_size(-1); }, kInvalid, kInvalidRequest),
       List(
@@ -137,6 +144,13 @@ std::vector<BadCall> Topics() {
           "unknown topic", [](auto& r) { r.set_name("nowhere"); }, StatusCode::NOT_FOUND, kUnknown),
       Describe(
           "no name", [](auto&) {}, StatusCode::NOT_FOUND, kUnknown),
+      Describe(
+          "another cluster id",
+          [](auto& r) {
+            r.set_name(kOrders);
+            r.set_cluster_id("other");
+          },
+          StatusCode::FAILED_PRECONDITION, kOtherCluster),
       MakeBadCall<Admin, v1::DescribeClusterRequest, v1::DescribeClusterResponse>(
           "DescribeCluster: another cluster id", &Stubs::admin, &Admin::DescribeCluster,
           [](auto& r) { r.set_cluster_id("other"); }, StatusCode::FAILED_PRECONDITION,
@@ -223,12 +237,50 @@ std::vector<BadCall> Quorums() {
           "node -1", [](auto& r) { Entry(r).set_node_id(-1); }, StatusCode::NOT_FOUND,
           "VOTER_NOT_FOUND"),
       Elect(
+          "another cluster id", [](auto& r) { r.set_cluster_id("other"); },
+          StatusCode::FAILED_PRECONDITION, kOtherCluster),
+      Elect(
           "timeout -1 s", [](auto& r) { r.mutable_timeout()->set_seconds(-1); }, kInvalid,
           kInvalidRequest),
   };
 }
 
 INSTANTIATE_TEST_SUITE_P(Quorums, BadCallTest, testing::ValuesIn(Quorums()));
+
+BadCall Allocate(const std::string& name,
+                 const std::function<void(v1::AllocateProducerIdsRequest&)>& change,
+                 StatusCode code, const std::string& reason, const std::string& field) {
+  const auto whole = [change](v1::AllocateProducerIdsRequest& request) {
+    request.set_count(1);
+    change(request);
+  };
+  return MakeBadCall<Admin, v1::AllocateProducerIdsRequest, v1::AllocateProducerIdsResponse>(
+      absl::StrCat("AllocateProducerIds: ", name), &Stubs::admin, &Admin::AllocateProducerIds,
+      whole, code, reason, field);
+}
+
+std::vector<BadCall> ProducerIds() {
+  return {
+      Allocate(
+          "count 0", [](auto& r) { r.set_count(0); }, kInvalid, kInvalidRequest, "count"),
+      Allocate(
+          "count 1,000,001", [](auto& r) { r.set_count(1'000'001); }, kInvalid, kInvalidRequest,
+          "count"),
+      Allocate(
+          "count 2^32 - 1", [](auto& r) { r.set_count(UINT32_MAX); }, kInvalid, kInvalidRequest,
+          "count"),
+      Allocate(
+          "count 1,000,000", [](auto& r) { r.set_count(1'000'000); }, StatusCode::OK, "", ""),
+      Allocate(
+          "timeout -1 s", [](auto& r) { r.mutable_timeout()->set_seconds(-1); }, kInvalid,
+          kInvalidRequest, "timeout"),
+      Allocate(
+          "another cluster id", [](auto& r) { r.set_cluster_id("other"); },
+          StatusCode::FAILED_PRECONDITION, kOtherCluster, ""),
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(ProducerIds, BadCallTest, testing::ValuesIn(ProducerIds()));
 
 // What a later version will do says so, and pretends nothing.
 std::vector<BadCall> NotYet() {

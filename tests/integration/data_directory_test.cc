@@ -129,6 +129,12 @@ std::ostream& operator<<(std::ostream& out, const FlagCase& c) {
   return out << "--" << c.flag << "=" << c.value;
 }
 
+// One byte more than can be registered.
+const char* LongAddress() {
+  static const std::string text = std::string(251, 'a') + ":7101";
+  return text.c_str();
+}
+
 class FlagTest : public testing::TestWithParam<FlagCase> {};
 
 TEST_P(FlagTest, IsRefused) {
@@ -154,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FlagCase{"listen-address", "127.0.0.1:0", "BAD_FLAG"},
                     FlagCase{"listen-address", "127.0.0.1:65536", "BAD_FLAG"},
                     FlagCase{"listen-address", "0.0.0.0:7101", "BAD_CONFIG"},
+                    FlagCase{"advertised-address", LongAddress(), "BAD_FLAG"},
                     FlagCase{"bootstrap", "127.0.0.1:7101,,", "BAD_FLAG"},
                     FlagCase{"cluster-id", "", "BAD_FLAG"}, FlagCase{"data-dir", "", "BAD_FLAG"},
                     FlagCase{"no-such-flag", "1", "USAGE"}));

@@ -309,6 +309,42 @@ TEST(NodeControllerTest, Registration_FencesAnOlderProcess) {
   EXPECT_TRUE(registered()) << "nothing of it reached the catalog";
 }
 
+// The catalog keeps a registration for ever and repeats it to everybody, so it has a size.
+TEST(NodeControllerTest, Registration_IsBounded) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  BrokerRegistration largest;
+  largest.key = ReplicaKey{NodeId(9), DirectoryId{9, 9}};
+  largest.incarnation = Incarnation(shard::kIncarnationLimit.value() - 1);
+  largest.lane_count = 16;
+  largest.endpoints.assign(kEndpointsMax, NodeEndpoint{std::string(kEndpointTextMax, 'l'),
+                                                       std::string(kEndpointTextMax, 'a')});
+  largest.software_version = std::string(kSoftwareVersionMax, 'v');
+  const auto answer = [&](const BrokerRegistration& registration) {
+    std::optional<ControllerResult> result;
+    cluster.Controller()->controller().RegisterBroker(
+        registration, [&](ControllerResult got) { result = std::move(got); });
+    EXPECT_TRUE(cluster.RunUntil([&] { return result.has_value(); }));
+    return result->error;
+  };
+  const auto known = [&] {
+    return cluster.Controller()->controller().catalog().FindBroker(NodeId(9)) != nullptr;
+  };
+  std::vector<BrokerRegistration> wrong(6, largest);
+  wrong[0].endpoints.emplace_back(NodeEndpoint{"", "a:1"});
+  wrong[1].endpoints[3].listener += "l";
+  wrong[2].endpoints.back().address += "a";
+  wrong[3].software_version += "v";
+  wrong[4].incarnation = shard::kIncarnationLimit;
+  wrong[5].incarnation = Incarnation(0);
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    EXPECT_EQ(answer(wrong[i]), ControllerError::kInvalidRequest) << i;
+  }
+  EXPECT_FALSE(known());
+  EXPECT_EQ(answer(largest), ControllerError::kNone);
+  EXPECT_TRUE(known());
+}
+
 TEST(NodeControllerTest, ControllerFailover_GoesOnWhereTheLogEnds) {
   MiniCluster cluster(3, 0);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));

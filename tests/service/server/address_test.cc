@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace quorum::server {
 namespace {
 
@@ -20,6 +23,12 @@ TEST(AddressTest, AnIpv6HostStandsInBrackets) {
   EXPECT_EQ(address->ToString(), "[2001:db8::1]:80");
   EXPECT_FALSE(ParseAddress("[]:80").has_value());
   EXPECT_FALSE(ParseAddress("[::1]80").has_value());
+}
+
+TEST(AddressTest, ItHasALength) {
+  const std::string host(249, 'a');
+  EXPECT_TRUE(ParseAddress(host + ":65535").has_value());
+  EXPECT_FALSE(ParseAddress(host + "a:65535").has_value());
 }
 
 TEST(AddressTest, WildcardsReachNobody) {

@@ -143,7 +143,7 @@ ReplicaKey RandomKey(Prng* prng) {
 shard::Envelope RandomEnvelope(Prng* prng) {
   shard::Envelope envelope;
   envelope.cluster_id = TestReceiver().cluster_id;
-  envelope.from = {RandomKey(prng), Incarnation(prng->Next() | 1)};
+  envelope.from = {RandomKey(prng), Incarnation(prng->Next() >> 2 | 1)};
   envelope.to = {RandomKey(prng), std::nullopt};
   if (prng->Chance(500'000)) envelope.to.incarnation = Incarnation(prng->Next());
   envelope.lane = Lane(static_cast<uint32_t>(prng->Below(kLaneCount)));
