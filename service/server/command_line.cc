@@ -46,9 +46,12 @@ bool IsBool(const std::string& name) {
   return gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type == "bool";
 }
 
+// The flags of the flag library itself, --fromenv and --helpfull among them, would be taken and do
+// nothing: we parse by ourselves.
 bool IsFlag(const std::string& name) {
   gflags::CommandLineFlagInfo info;
-  return gflags::GetCommandLineFlagInfo(name.c_str(), &info);
+  if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return false;
+  return name == "flagfile" || !absl::StrContains(info.filename, "gflags");
 }
 
 // --noname, and a bare --name of a bool.
@@ -79,10 +82,14 @@ std::optional<StoreError> UnknownFlag(const std::string& name) {
                      absl::StrCat("There is no flag ", Shown(name), "; see quorumd --help."));
 }
 
+StoreError Unreadable(const std::string& path) {
+  return ConfigError(kUsage, absl::StrCat("The flag file ", path, " cannot be read."));
+}
+
 // A flag file may not name another one: what a server was told stands in one place.
 std::optional<StoreError> ReadFlagFile(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return ConfigError(kUsage, absl::StrCat("The flag file ", path, " cannot be read."));
+  if (!file) return Unreadable(path);
   std::string line;
   while (std::getline(file, line)) {
     const std::string text(absl::StripAsciiWhitespace(line));
@@ -99,6 +106,8 @@ std::optional<StoreError> ReadFlagFile(const std::string& path) {
     }
     if (auto error = Set(setting)) return error;
   }
+  // A directory can be opened, and not read.
+  if (file.bad()) return Unreadable(path);
   return std::nullopt;
 }
 

@@ -92,6 +92,18 @@ std::optional<StoreError> CheckReservedFamily(const Image& image) {
   return std::nullopt;
 }
 
+StoreError NeverHeld() {
+  return ConfigError(kBadRequest, "This directory never held that partition.");
+}
+
+// An error where an empty log is none at all.
+std::optional<StoreError> CheckHeld(const Image& image, PartitionId partition) {
+  std::string value;
+  const absl::Status found = image.Get(ColumnFamily::kQuorumState, PartitionKey(partition), &value);
+  if (absl::IsNotFound(found)) return NeverHeld();
+  return found.ok() ? std::nullopt : std::optional<StoreError>(ErrorOfStatus(found));
+}
+
 }  // namespace
 
 std::optional<StoreError> DumpNode(const Image& image, DumpFormat format, const LineSink& sink) {
@@ -130,9 +142,7 @@ std::optional<StoreError> DumpQuorumState(const Image& image, std::optional<Part
     sink(line.Finish());
   }
   if (!cursor->status().ok()) return ErrorOfStatus(cursor->status());
-  if (only.has_value() && !found) {
-    return ConfigError(kBadRequest, "This directory never held that partition.");
-  }
+  if (only.has_value() && !found) return NeverHeld();
   return std::nullopt;
 }
 
@@ -143,6 +153,7 @@ std::optional<StoreError> DumpLog(const Image& image, const DumpLogRequest& requ
   // The batch that holds the first offset may start below it.
   cursor->SeekForPrev(from);
   if (!AtPartition(*cursor, request.partition)) cursor->Seek(from);
+  const bool seen = AtPartition(*cursor, request.partition);
   uint64_t damaged = 0;
   for (uint64_t lines = 0; lines < request.batches_max && AtPartition(*cursor, request.partition);
        cursor->Next()) {
@@ -158,7 +169,7 @@ std::optional<StoreError> DumpLog(const Image& image, const DumpLogRequest& requ
   }
   if (!cursor->status().ok()) return ErrorOfStatus(cursor->status());
   if (damaged > 0) return DamageError(kCorrupt, absl::StrCat(damaged, " batches are damaged."));
-  return std::nullopt;
+  return seen ? std::nullopt : CheckHeld(image, request.partition);
 }
 
 std::optional<StoreError> VerifyImage(const Image& image, DumpFormat format, const LineSink& sink) {

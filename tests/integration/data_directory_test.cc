@@ -3,17 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rocksdb/db.h>
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "service/base/check.h"
+#include "service/base/crc32c.h"
 #include "tests/integration/cluster.h"
 #include "tests/integration/node.h"
 
@@ -110,6 +114,33 @@ void WriteFile(const std::string& path, const std::string& text) {
   CHECK(file.good()) << path;
 }
 
+// Every file below a folder, by its name.
+using Files = std::map<std::string, std::string>;
+
+Files ReadFiles(const std::string& folder) {
+  Files files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    files[path] = entry.is_regular_file() ? ReadFile(path) : "no file";
+  }
+  return files;
+}
+
+// Names and sizes of the files that differ.
+std::string Difference(const Files& before, const Files& after) {
+  std::string text;
+  for (const auto& [name, content] : before) {
+    const auto found = after.find(name);
+    if (found == after.end()) absl::StrAppend(&text, name, " is gone\n");
+    if (found == after.end() || found->second == content) continue;
+    absl::StrAppend(&text, name, ": ", content.size(), " bytes, now ", found->second.size(), "\n");
+  }
+  for (const auto& [name, content] : after) {
+    if (before.count(name) == 0) absl::StrAppend(&text, name, " is new\n");
+  }
+  return text;
+}
+
 std::string FirstFile(const std::string& folder, const std::string& extension) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == extension) return entry.path().string();
@@ -170,6 +201,63 @@ INSTANTIATE_TEST_SUITE_P(ThatDoNotGoTogether, FlagTest,
                                          FlagCase{"request_timeout_ms", "5000", "BAD_CONFIG"},
                                          FlagCase{"fetch_max_wait_ms", "900", "BAD_CONFIG"}));
 
+INSTANTIATE_TEST_SUITE_P(OfOutput, FlagTest,
+                         testing::Values(FlagCase{"trace-file", "/does/not/exist", "TRACE_FILE"},
+                                         FlagCase{"trace-file", "/", "TRACE_FILE"},
+                                         FlagCase{"record-bytes-max", "4194305", "BAD_CONFIG"},
+                                         FlagCase{"batch-bytes-max", "8388609", "BAD_FLAG"},
+                                         FlagCase{"http-address", "127.0.0.1", "BAD_FLAG"}));
+
+INSTANTIATE_TEST_SUITE_P(Files, FlagTest,
+                         testing::Values(FlagCase{"flagfile", "/does/not/exist", "USAGE"},
+                                         FlagCase{"flagfile", "/", "USAGE"},
+                                         FlagCase{"flagfile", "", "USAGE"},
+                                         FlagCase{"fromenv", "node_id", "USAGE"}));
+
+TEST(FlagTest, WhatAFlagFileSaysIsJudged) {
+  UsedNode used;
+  const std::string path = MakeScratchFolder("flags") + "/flags";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--no-such-flag=1", "USAGE"},
+      {"election-timeout-ms=50", "USAGE"},
+      {"--election-timeout-ms", "USAGE"},
+      {"--election-timeout-ms=x", "BAD_FLAG"},
+      {"--flagfile=" + path, "USAGE"}};
+  for (const auto& [line, reason] : cases) {
+    WriteFile(path, "# A comment.\n" + line + "\n");
+    SCOPED_TRACE(line);
+    ExpectRefused(RunProgram(used.ServeWords("flagfile", path)), kBadConfig, reason);
+  }
+}
+
+TEST(FlagTest, HttpAddressIsNotTheListenAddress) {
+  UsedNode used;
+  ExpectRefused(RunProgram(used.ServeWords("http-address", used.node().address())), kBadConfig,
+                "BAD_CONFIG");
+}
+
+TEST(FlagTest, DumpAndVerifyAreJudgedToo) {
+  UsedNode used;
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"dump"}, "USAGE"},
+      {{"verify", "more"}, "USAGE"},
+      {{"dump", "log"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=x"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=1"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=1:-1"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=1:0", "--format=xml"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=1:0", "--from-offset=-1"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=1:0", "--max-batches=0"}, "BAD_FLAG"},
+      {{"dump", "log", "--partition=9:0"}, "BAD_REQUEST"},
+      {{"dump", "quorum-state", "--partition=9:0"}, "BAD_REQUEST"},
+      {{"verify", "--format=xml"}, "BAD_FLAG"}};
+  for (const auto& [words, reason] : cases) {
+    SCOPED_TRACE(testing::PrintToString(words));
+    ExpectRefused(used.node().Run(words), kBadConfig, reason);
+  }
+  EXPECT_EQ(used.node().Run({"dump", "log", "--partition=1:0"}).exit_code, kStopped);
+}
+
 TEST(FlagTest, CheckConfigJudgesWithoutServing) {
   UsedNode used;
   EXPECT_EQ(RunProgram(used.ServeWords("check-config", "true")).exit_code, kStopped);
@@ -191,6 +279,46 @@ TEST(DirectoryTest, BlankOrMissingIsNotFormatted) {
   fs::create_directory(used.node().data_dir());
   ExpectRefused(used.ServeInVain(), kIdentity, "NOT_FORMATTED");
   EXPECT_THAT(fs::directory_iterator(used.node().data_dir()) == fs::directory_iterator(), true);
+}
+
+TEST(DirectoryTest, DumpAndVerifyMakeNothing) {
+  UsedNode used;
+  fs::remove_all(used.node().data_dir());
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"verify"}, {"dump", "node"}}) {
+    ExpectRefused(used.node().Run(words), kIdentity, "NOT_FORMATTED");
+  }
+  EXPECT_FALSE(fs::exists(used.node().data_dir()));
+}
+
+TEST(DirectoryTest, ThatIsAFileCannotBeRead) {
+  UsedNode used;
+  fs::remove_all(used.node().data_dir());
+  WriteFile(used.node().data_dir(), "plain");
+  ExpectRefused(used.ServeInVain(), kDamage, "IO_ERROR");
+  ExpectRefused(used.node().Run({"verify"}), kDamage, "IO_ERROR");
+  ExpectRefused(used.node().Join(), kDamage, "IO_ERROR");
+  EXPECT_EQ(ReadFile(used.node().data_dir()), "plain");
+}
+
+// A format that the kernel kills at its first byte beyond a kilobyte: the acked floor is there, the
+// database is not.
+TEST(DirectoryTest, HalfFormattedIsWipedByPeopleOnly) {
+  UsedNode used;
+  fs::remove_all(used.node().data_dir());
+  const std::string program = ProgramPath("service/server/quorumd");
+  const ProgramResult killed = RunProgram(
+      {"/bin/bash", "-c", "ulimit -c 0; ulimit -f 0; exec \"$@\"", "bash", program, "format",
+       "--data-dir=" + used.node().data_dir(), "--cluster-id=used", "--node-id=1", "--join"});
+  EXPECT_NE(killed.exit_code, kStopped);
+  ASSERT_TRUE(fs::exists(used.node().data_dir()));
+  const Files before = ReadFiles(used.node().data_dir());
+  ExpectRefused(used.ServeInVain(), kIdentity, "HALF_FORMATTED");
+  ExpectRefused(used.node().Run({"verify"}), kIdentity, "HALF_FORMATTED");
+  ExpectRefused(used.node().Join(), kIdentity, "HALF_FORMATTED");
+  EXPECT_EQ(Difference(before, ReadFiles(used.node().data_dir())), "");
+  fs::remove_all(used.node().data_dir());
+  EXPECT_EQ(used.node().Join().exit_code, kStopped);
 }
 
 TEST(DirectoryTest, OfAnotherClusterIsRefused) {
@@ -264,10 +392,13 @@ TEST(DirectoryTest, PortInUseIsRefused) {
   settings.cluster_id = "used";
   settings.data_dir = folder + "/data";
   settings.log_path = folder + "/log";
-  settings.flags = {"--listen-address=" + used.node().address()};
   Node second(settings);
   ASSERT_EQ(second.Join().exit_code, kStopped);
-  ExpectRefused(RunProgram(second.ServeWords()), kBadConfig, "PORT_IN_USE");
+  for (const std::string flag : {"--listen-address=", "--http-address="}) {
+    std::vector<std::string> words = second.ServeWords();
+    words.push_back(flag + used.node().address());
+    ExpectRefused(RunProgram(words), kBadConfig, "PORT_IN_USE");
+  }
   EXPECT_EQ(used.node().Terminate(), kStopped);
 }
 
@@ -286,6 +417,51 @@ std::string WithBitFlipped(std::string bytes, size_t at) {
   return bytes;
 }
 
+// As a later program would write it, with its checksum.
+void MakeFloorNewer(const std::string& data) {
+  constexpr size_t kVersionAt = 4;
+  constexpr size_t kChecked = 32;
+  std::string bytes = ReadFile(data + "/acked_floor");
+  bytes.at(kVersionAt) = 2;
+  const uint32_t checksum = Crc32c(bytes.substr(0, kChecked));
+  for (size_t i = 0; i < 4; ++i) bytes.at(kChecked + i) = static_cast<char>(checksum >> (8 * i));
+  WriteFile(data + "/acked_floor", bytes);
+}
+
+// Opens the database as anybody could who has the library, and changes it.
+using Editor = std::function<void(rocksdb::DB*, rocksdb::ColumnFamilyHandle* elections)>;
+
+void Edit(const std::string& data, const Editor& edit) {
+  const std::string path = data + "/db";
+  std::vector<std::string> names;
+  CHECK(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open({}, path, families, &handles, &opened);
+  CHECK(status.ok()) << status.ToString();
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    if (handle->GetName() == "quorum_state") edit(db.get(), handle);
+  }
+  // A write-ahead log that is not ours would be noticed first.
+  CHECK(db->Flush({}, handles).ok());
+  for (rocksdb::ColumnFamilyHandle* handle : handles)
+    CHECK(db->DestroyColumnFamilyHandle(handle).ok());
+}
+
+std::map<std::string, std::string> Elections(rocksdb::DB* db,
+                                             rocksdb::ColumnFamilyHandle* elections) {
+  std::map<std::string, std::string> found;
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, elections));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    found[it->key().ToString()] = it->value().ToString();
+  }
+  CHECK(!found.empty());
+  return found;
+}
+
 class DamageTest : public testing::TestWithParam<DamageCase> {};
 
 TEST_P(DamageTest, IsRefusedAndLeftAsItIs) {
@@ -293,10 +469,13 @@ TEST_P(DamageTest, IsRefusedAndLeftAsItIs) {
   ASSERT_NO_FATAL_FAILURE(used.Serve());
   used.node().Kill();
   GetParam().harm(used.node().data_dir());
+  const Files before = ReadFiles(used.node().data_dir());
   ExpectRefused(used.ServeInVain(), kDamage, GetParam().reason);
+  EXPECT_EQ(Difference(before, ReadFiles(used.node().data_dir())), "");
   ExpectRefused(used.node().Run({"verify"}), kDamage, GetParam().reason);
   // A second start sees the same: nothing was repaired in silence.
   ExpectRefused(used.ServeInVain(), kDamage, GetParam().reason);
+  EXPECT_EQ(Difference(before, ReadFiles(used.node().data_dir())), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -305,6 +484,22 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"the acked floor is gone",
                    [](const std::string& data) { fs::remove(data + "/acked_floor"); },
                    "ACKED_FLOOR_MISSING"},
+        DamageCase{"the acked floor is of a newer version", MakeFloorNewer, "UNKNOWN_VERSION"},
+        DamageCase{"the acked floor cannot be read",
+                   [](const std::string& data) {
+                     fs::remove(data + "/acked_floor");
+                     fs::create_directory(data + "/acked_floor");
+                   },
+                   "IO_ERROR"},
+        DamageCase{"the election state is gone",
+                   [](const std::string& data) {
+                     Edit(data, [](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* elections) {
+                       for (const auto& [key, value] : Elections(db, elections)) {
+                         CHECK(db->Delete({}, elections, key).ok());
+                       }
+                     });
+                   },
+                   "QUORUM_STATE_MISSING"},
         DamageCase{"the write-ahead log is empty",
                    [](const std::string& data) { WriteFile(FirstFile(data + "/db", ".log"), ""); },
                    "BEHIND_ACKED_FLOOR"},
@@ -318,6 +513,23 @@ INSTANTIATE_TEST_SUITE_P(
                    [](const std::string& data) { fs::remove_all(data + "/db"); }, "CORRUPT"},
         DamageCase{"the pointer to the manifest is gone",
                    [](const std::string& data) { fs::remove(data + "/db/CURRENT"); }, "CORRUPT"}));
+
+// The election state of a backup that is older than the log.
+TEST(DirectoryTest, ForgottenVotesAreNoticed) {
+  UsedNode used;
+  std::map<std::string, std::string> old;
+  const auto read = [&old](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* elections) {
+    old = Elections(db, elections);
+  };
+  Edit(used.node().data_dir(), read);
+  ASSERT_NO_FATAL_FAILURE(used.Serve());
+  EXPECT_EQ(used.node().Terminate(), kStopped);
+  Edit(used.node().data_dir(), [&old](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* elections) {
+    for (const auto& [key, value] : old) CHECK(db->Put({}, elections, key, value).ok());
+  });
+  ExpectRefused(used.ServeInVain(), kDamage, "QUORUM_STATE_BEHIND_LOG");
+  ExpectRefused(used.node().Run({"verify"}), kDamage, "QUORUM_STATE_BEHIND_LOG");
+}
 
 TEST(DirectoryTest, KilledServerComesBack) {
   UsedNode used;

@@ -93,6 +93,17 @@ class OperationsTest(unittest.TestCase):
             self.assertLessEqual({name.replace("-", "_") for name in named}, flags, document)
 
 
+class BadInputTest(unittest.TestCase):
+    def test_every_token_of_the_daemon_is_listed(self):
+        tokens = set()
+        for header in ("storage/layout/store_error.h", "service/server/exit.h"):
+            found = re.findall(r'constexpr char k\w+\[\] = "([A-Z_]+)";', read(header))
+            self.assertGreater(len(found), 6, header)
+            tokens |= set(found)
+        listed = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)*\b", read("docs/bad-input.md")))
+        self.assertLessEqual(tokens, listed)
+
+
 class ErrorsTest(unittest.TestCase):
     def test_the_table_of_errors_is_that_of_the_schema(self):
         schema = read("proto/quorum/v1/error.proto").split("enum ErrorReason {")[1]

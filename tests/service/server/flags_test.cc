@@ -95,6 +95,13 @@ TEST_F(FlagsTest, WhatMakesNoSenseIsUsage) {
   EXPECT_EQ(Parse({"--nonode-id"}), kUsage);
   EXPECT_EQ(Parse({"--node-id"}), kUsage);
   EXPECT_EQ(Parse({"--flagfile=/does/not/exist"}), kUsage);
+  EXPECT_EQ(Parse({"--flagfile=/"}), kUsage) << "a directory opens and has no lines";
+}
+
+TEST_F(FlagsTest, WhatTheFlagLibraryWouldDoIsNotDone) {
+  for (const std::string name : {"fromenv", "tryfromenv", "undefok", "helpfull", "helpon"}) {
+    EXPECT_EQ(Parse({"--" + name + "=x"}), kUsage) << name;
+  }
 }
 
 TEST_F(FlagsTest, HelpAndVersionEndTheParsing) {

@@ -62,6 +62,15 @@ TEST_F(DumpTest, QuorumState) {
             kBadRequest);
 }
 
+TEST_F(DumpTest, LogThatWasNeverThereIsNoEmptyLog) {
+  EXPECT_EQ(DumpLog(image_, {kOtherPartition, Offset(0)}, DumpFormat::kText, sink())->reason,
+            kBadRequest);
+  // The catalog is there, and blank.
+  EXPECT_FALSE(DumpLog(image_, {kMetadataPartition, Offset(0)}, DumpFormat::kText, sink()));
+  EXPECT_FALSE(DumpLog(image_, {kPartition, Offset(1000)}, DumpFormat::kText, sink()));
+  EXPECT_THAT(lines_, testing::IsEmpty());
+}
+
 TEST_F(DumpTest, LogGoesOnBehindADamagedBatch) {
   ASSERT_FALSE(DumpLog(image_, {kPartition, Offset(0)}, DumpFormat::kText, sink()).has_value());
   EXPECT_THAT(lines_, ElementsAre(StartsWith("topic=7 partition=3 base_offset=0 last_offset=1 "
