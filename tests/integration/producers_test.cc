@@ -1,12 +1,14 @@
 // Appends that are made exactly once, under a condition, or by one writer at a time, while leaders
 // are killed and paused: what clients were told, against the log.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,9 +25,11 @@
 #include "service/base/mutex.h"
 #include "tests/integration/await.h"
 #include "tests/integration/cluster.h"
+#include "tests/integration/history_checker.h"
 #include "tests/integration/node.h"
 #include "tests/integration/process.h"
 #include "tests/integration/stubs.h"
+#include "tests/integration/workload.h"
 
 namespace quorum::integration {
 namespace {
@@ -46,6 +50,41 @@ class ProducersTest : public testing::Test {
     cluster_.node(before.leader).Kill();
     ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch));
     ASSERT_TRUE(cluster_.Start());
+  }
+
+  // Pauses the leader until another one is elected and the writers have gone on. It wakes with
+  // what it had in its hands.
+  void PauseLeader(const std::function<testing::AssertionResult()>& await_some) {
+    const Leadership before = leadership_;
+    cluster_.node(before.leader).Pause();
+    testing::AssertionResult went_on = cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch);
+    if (went_on) went_on = await_some();
+    cluster_.node(before.leader).Resume();
+    ASSERT_TRUE(went_on);
+    ASSERT_TRUE(cluster_.AwaitServing());
+  }
+
+  // Kills and pauses leaders by turns, with time for the writers in between.
+  void HarmLeaders(const std::function<testing::AssertionResult()>& await_some) {
+    for (int round = 0; round < 4; ++round) {
+      ASSERT_TRUE(await_some());
+      if (round % 2 == 0) {
+        ASSERT_NO_FATAL_FAILURE(KillLeader());
+      } else {
+        ASSERT_NO_FATAL_FAILURE(PauseLeader(await_some));
+      }
+    }
+    ASSERT_TRUE(await_some());
+  }
+
+  // Whether the partition kept its promises to all who appended.
+  void CheckPromises(std::vector<AppendOperation> appends, std::vector<LeaderSighting> leaders) {
+    PartitionHistory history;
+    history.partition = absl::StrCat(kTopic, ":0");
+    history.appends = std::move(appends);
+    history.leaders = std::move(leaders);
+    ASSERT_TRUE(ReadReplicas(&cluster_, kTopic, 0, &history));
+    EXPECT_THAT(CheckHistory(history), testing::IsEmpty());
   }
 
   // The whole committed log, as a node that leads shows it.
@@ -85,6 +124,13 @@ v1::AppendRequest Stamped(const v1::InitProducerResponse& producer, int64_t sequ
   return request;
 }
 
+// What an answer says of who led. A duplicate's epoch is an older one than its leader's.
+void NoteLeader(const v1::AppendResponse& response, std::vector<LeaderSighting>* leaders) {
+  if (!response.has_leader_id() || response.duplicate()) return;
+  leaders->push_back(
+      LeaderSighting{response.leader_epoch(), response.leader_id(), "an acknowledgement"});
+}
+
 // --- exactly once
 
 // Sends every batch again and again, to one node after the other, until it is told where it is; now
@@ -102,7 +148,8 @@ class IdempotentWriter {
 
   int committed() const { return committed_.load(); }
   // After Stop.
-  const std::vector<std::pair<int64_t, std::string>>& acknowledged() const { return acknowledged_; }
+  const std::vector<AppendOperation>& appends() const { return appends_; }
+  const std::vector<LeaderSighting>& leaders() const { return leaders_; }
   int retries() const { return retries_; }
   int duplicates() const { return duplicates_; }
 
@@ -112,6 +159,10 @@ class IdempotentWriter {
     size_t turn = static_cast<size_t>(id_);
     for (int64_t sequence = 0; !stopping_.load(); ++sequence) {
       const std::string payload = absl::StrCat("w", id_, "-", sequence);
+      AppendOperation append;
+      append.client = id_;
+      append.payloads = {payload};
+      append.invoked = Now();
       std::optional<int64_t> offset;
       // The test may end while the last batch is still under way.
       for (int attempt = 0; !stopping_.load() || !offset.has_value(); ++attempt) {
@@ -131,12 +182,16 @@ class IdempotentWriter {
           EXPECT_TRUE(response.duplicate()) << payload;
         }
         if (response.duplicate()) ++duplicates_;
+        NoteLeader(response, &leaders_);
         const bool once_more = !offset.has_value() && sequence % 5 == 0;
+        if (!offset.has_value()) append.returned = Now();
         offset = response.base_offset();
+        append.leader_epoch = response.leader_epoch();
         if (!once_more) break;
       }
-      if (!offset.has_value()) return;
-      acknowledged_.emplace_back(*offset, payload);
+      append.outcome = Outcome::kCommitted;
+      append.base_offset = *offset;
+      appends_.push_back(std::move(append));
       committed_.fetch_add(1);
     }
   }
@@ -154,14 +209,15 @@ class IdempotentWriter {
   const v1::InitProducerResponse producer_;
   std::atomic<bool> stopping_{false};
   std::atomic<int> committed_{0};
-  std::vector<std::pair<int64_t, std::string>> acknowledged_;
+  std::vector<AppendOperation> appends_;
+  std::vector<LeaderSighting> leaders_;
   int retries_ = 0;
   int duplicates_ = 0;
   // Last, so that it starts when all else is there.
   std::thread thread_;
 };
 
-TEST_F(ProducersTest, RetriesThroughKillsOfTheLeaderAppendOnce) {
+TEST_F(ProducersTest, RetriesThroughKillsAndPausesOfTheLeaderAppendOnce) {
   std::vector<std::unique_ptr<IdempotentWriter>> writers;
   std::set<int64_t> ids;
   for (int id = 0; id < 4; ++id) {
@@ -181,37 +237,29 @@ TEST_F(ProducersTest, RetriesThroughKillsOfTheLeaderAppendOnce) {
       return "";
     });
   };
-  for (int round = 0; round < 3; ++round) {
-    ASSERT_TRUE(await_some());
-    KillLeader();
-  }
-  ASSERT_TRUE(await_some());
+  ASSERT_NO_FATAL_FAILURE(HarmLeaders(await_some));
   int retries = 0;
   int duplicates = 0;
-  std::map<int64_t, std::string> acknowledged;
+  std::vector<AppendOperation> appends;
+  std::vector<LeaderSighting> leaders;
   for (const auto& writer : writers) {
     writer->Stop();
     retries += writer->retries();
     duplicates += writer->duplicates();
-    for (const auto& [offset, payload] : writer->acknowledged()) acknowledged[offset] = payload;
+    appends.insert(appends.end(), writer->appends().begin(), writer->appends().end());
+    leaders.insert(leaders.end(), writer->leaders().begin(), writer->leaders().end());
   }
   EXPECT_GT(retries, 0);
   EXPECT_GT(duplicates, 0);
-  std::set<std::string> seen;
   std::map<char, int> last;
   for (const LoggedRecord& record : ReadLog()) {
-    EXPECT_TRUE(seen.insert(record.payload).second) << record.payload << " is in the log twice";
-    const auto told = acknowledged.find(record.offset);
-    if (told != acknowledged.end()) EXPECT_EQ(told->second, record.payload) << record.offset;
     int sequence = -1;
     ASSERT_TRUE(absl::SimpleAtoi(record.payload.substr(3), &sequence)) << record.payload;
     const auto before = last.emplace(record.payload[1], -1).first;
-    EXPECT_EQ(sequence, before->second + 1) << record.payload << ": in order and without a gap";
+    EXPECT_EQ(sequence, before->second + 1) << record.payload << ": in order, once, without a gap";
     before->second = sequence;
   }
-  for (const auto& [offset, payload] : acknowledged) {
-    EXPECT_EQ(seen.count(payload), 1u) << payload << " was acknowledged and is not in the log";
-  }
+  CheckPromises(std::move(appends), std::move(leaders));
 }
 
 // A new process gives out other ids than the one that was killed.
@@ -231,21 +279,34 @@ TEST_F(ProducersTest, IdsAreNeverGivenOutAgain) {
 
 // --- conditions
 
-struct ConditionalAppend {
-  int64_t expected = 0;
-  std::string payload;
-  grpc::Status status;
-  v1::AppendResponse response;
-  bool returned = false;
+enum class Condition {
+  // Each at the end of the log that it believes in, on top of the one before.
+  kOffset,
+  // In the leader epoch that was seen last.
+  kEpoch,
 };
 
-// Appends at the end that it believes in, 16 at once, each on top of the one before.
+struct ConditionalAppend {
+  // Of either kind, the one that was asked for.
+  int64_t expected = 0;
+  std::string payload;
+  MonoTime invoked;
+  // Empty while it is under way.
+  std::optional<MonoTime> returned;
+  grpc::Status status;
+  v1::AppendResponse response;
+};
+
+// Appends under one condition, 16 at once.
 class ConditionalWriter {
  public:
   static constexpr size_t kOutstanding = 16;
 
-  ConditionalWriter(Cluster* cluster, int id)
-      : cluster_(cluster), id_(id), thread_([this] { Run(); }) {}
+  // `start`: the end of the log, or the epoch, to begin with.
+  ConditionalWriter(Cluster* cluster, int id, Condition condition, int64_t start)
+      : cluster_(cluster), id_(id), condition_(condition), next_(start), thread_([this] {
+          Run();
+        }) {}
   ~ConditionalWriter() { Stop(); }
 
   void Stop() {
@@ -261,32 +322,42 @@ class ConditionalWriter {
   void Run() {
     const std::vector<int32_t> nodes = cluster_->ids();
     size_t turn = static_cast<size_t>(id_);
-    int64_t end = 0;
     while (!stopping_.load()) {
-      std::vector<ConditionalAppend*> round = Launch(cluster_->stubs(nodes[turn % 3]), end);
+      std::vector<ConditionalAppend*> round = Launch(cluster_->stubs(nodes[turn % 3]));
       bool failed = false;
-      for (const ConditionalAppend* append : round) {
-        const Failure failure = FailureOf(append->status);
-        int64_t log_end = 0;
-        if (append->status.ok()) {
-          end = std::max(end, append->response.base_offset() + 1);
-          committed_.fetch_add(1);
-        } else if (failure.reason == "OFFSET_MISMATCH") {
-          EXPECT_EQ(failure.code, grpc::StatusCode::ABORTED);
-          const auto named = failure.metadata.find("log_end");
-          ASSERT_NE(named, failure.metadata.end());
-          ASSERT_TRUE(absl::SimpleAtoi(named->second, &log_end));
-          end = std::max(end, log_end);
-        } else {
-          failed = true;
-        }
-      }
+      for (const ConditionalAppend* append : round) failed |= !Learn(*append);
       if (failed) ++turn;
     }
   }
 
+  // What an answer says about the next condition. False when it is none.
+  bool Learn(const ConditionalAppend& append) {
+    const bool of_offset = condition_ == Condition::kOffset;
+    if (append.status.ok()) {
+      committed_.fetch_add(1);
+      const int64_t seen =
+          of_offset ? append.response.base_offset() + 1 : append.response.leader_epoch();
+      next_ = std::max(next_, seen);
+      return true;
+    }
+    const Failure failure = FailureOf(append.status);
+    if (failure.reason != (of_offset ? "OFFSET_MISMATCH" : "FENCED_LEADER_EPOCH")) return false;
+    EXPECT_EQ(failure.code,
+              of_offset ? grpc::StatusCode::ABORTED : grpc::StatusCode::FAILED_PRECONDITION);
+    const auto named = failure.metadata.find(of_offset ? "log_end" : "leader_epoch");
+    int64_t seen = 0;
+    if (named == failure.metadata.end() || !absl::SimpleAtoi(named->second, &seen)) {
+      ADD_FAILURE() << "names nothing to go on with: " << failure;
+      return false;
+    }
+    // Who names the same epoch again does not lead yet, or any more.
+    const bool news = of_offset || seen > next_;
+    next_ = std::max(next_, seen);
+    return news;
+  }
+
   // Sends one round and waits for its end.
-  std::vector<ConditionalAppend*> Launch(const Stubs& stubs, int64_t end) {
+  std::vector<ConditionalAppend*> Launch(const Stubs& stubs) {
     struct InFlight {
       grpc::ClientContext context;
       v1::AppendRequest request;
@@ -296,26 +367,32 @@ class ConditionalWriter {
     for (size_t i = 0; i < kOutstanding; ++i) {
       appends_.push_back(std::make_unique<ConditionalAppend>());
       ConditionalAppend* append = appends_.back().get();
-      append->expected = end + static_cast<int64_t>(i);
+      append->expected = next_ + (condition_ == Condition::kOffset ? static_cast<int64_t>(i) : 0);
       append->payload = absl::StrCat("c", id_, "-", appends_.size());
       calls.push_back(std::make_unique<InFlight>());
       InFlight& call = *calls.back();
       call.request = AppendOf(kTopic, 0, {append->payload});
-      call.request.set_expected_offset(append->expected);
+      if (condition_ == Condition::kOffset) {
+        call.request.set_expected_offset(append->expected);
+      } else {
+        call.request.set_leader_epoch(append->expected);
+      }
       call.request.mutable_timeout()->set_seconds(2);
       SetDeadline(&call.context, std::chrono::seconds(3));
       round.push_back(append);
+      append->invoked = Now();
       stubs.log->async()->Append(&call.context, &call.request, &append->response,
                                  [this, append](grpc::Status status) {
                                    MutexLock lock(&mutex_);
                                    append->status = std::move(status);
-                                   append->returned = true;
+                                   append->returned = Now();
                                    changed_.NotifyAll();
                                  });
     }
     MutexLock lock(&mutex_);
-    while (!std::all_of(round.begin(), round.end(),
-                        [](const ConditionalAppend* append) { return append->returned; })) {
+    while (!std::all_of(round.begin(), round.end(), [](const ConditionalAppend* append) {
+      return append->returned.has_value();
+    })) {
       (void)changed_.WaitFor(&mutex_, std::chrono::seconds(1));
     }
     return round;
@@ -323,6 +400,9 @@ class ConditionalWriter {
 
   Cluster* const cluster_;
   const int id_;
+  const Condition condition_;
+  // The end of the log, or the epoch, as far as it knows.
+  int64_t next_;
   std::atomic<bool> stopping_{false};
   std::atomic<int> committed_{0};
   Mutex mutex_;
@@ -331,52 +411,94 @@ class ConditionalWriter {
   std::thread thread_;
 };
 
-TEST_F(ProducersTest, EverySuccessOfTwoConditionalWritersSawWhatItExpected) {
-  ConditionalWriter first(&cluster_, 0);
-  ConditionalWriter second(&cluster_, 1);
-  const auto await_some = [&] {
-    const int before = first.committed() + second.committed();
-    return Await("conditional appends go on", [&]() -> std::string {
-      const int now = first.committed() + second.committed();
-      return now >= before + 60 ? "" : absl::StrCat(now - before, " succeeded");
-    });
-  };
-  for (int round = 0; round < 3; ++round) {
-    ASSERT_TRUE(await_some());
-    KillLeader();
-  }
-  ASSERT_TRUE(await_some());
-  first.Stop();
-  second.Stop();
-  std::map<std::string, int64_t> log;
-  std::set<int64_t> data;
-  for (const LoggedRecord& record : ReadLog()) {
-    EXPECT_TRUE(log.emplace(record.payload, record.offset).second) << record.payload << " twice";
-    data.insert(record.offset);
-  }
-  int committed = 0;
-  int refused = 0;
-  for (const ConditionalWriter* writer : {&first, &second}) {
-    for (const auto& append : writer->appends()) {
-      const auto found = log.find(append->payload);
-      const Outcome outcome = OutcomeOf(append->status);
-      if (outcome == Outcome::kCommitted) {
-        ++committed;
-        ASSERT_NE(found, log.end()) << append->payload;
-        EXPECT_EQ(found->second, append->response.base_offset());
-      } else if (outcome == Outcome::kRefused) {
-        ++refused;
-        EXPECT_EQ(found, log.end()) << append->payload << " was refused and is in the log";
+class ConditionsTest : public ProducersTest {
+ protected:
+  // Two writers while leaders are killed and paused. Afterwards everything they were told is
+  // checked against the log, and `log_` and `appends_` are filled.
+  void RunWriters(Condition condition, int64_t start) {
+    ConditionalWriter first(&cluster_, 0, condition, start);
+    ConditionalWriter second(&cluster_, 1, condition, start);
+    const auto await_some = [&] {
+      const int before = first.committed() + second.committed();
+      return Await("conditional appends go on", [&]() -> std::string {
+        const int now = first.committed() + second.committed();
+        return now >= before + 60 ? "" : absl::StrCat(now - before, " succeeded");
+      });
+    };
+    HarmLeaders(await_some);
+    first.Stop();
+    second.Stop();
+    if (HasFatalFailure()) return;
+    std::vector<AppendOperation> operations;
+    std::vector<LeaderSighting> leaders;
+    for (ConditionalWriter* writer : {&first, &second}) {
+      for (const auto& append : writer->appends()) {
+        operations.push_back(OperationOf(*append));
+        counts_[operations.back().outcome] += 1;
+        NoteLeader(append->response, &leaders);
+        appends_.push_back(*append);
       }
-      if (found == log.end()) continue;
-      // Also where nobody was told of the success.
-      EXPECT_GE(found->second, append->expected);
-      EXPECT_EQ(*data.lower_bound(append->expected), found->second)
-          << append->payload << ": another record lies where none was expected";
     }
+    CheckPromises(std::move(operations), std::move(leaders));
+    for (const LoggedRecord& record : ReadLog()) log_[record.payload] = record;
+    EXPECT_GT(counts_[Outcome::kCommitted], 100);
+    EXPECT_GT(counts_[Outcome::kRefused], 0);
   }
-  EXPECT_GT(committed, 100);
-  EXPECT_GT(refused, 0);
+
+  static AppendOperation OperationOf(const ConditionalAppend& append) {
+    AppendOperation operation;
+    operation.client = append.payload[1] - '0';
+    operation.invoked = append.invoked;
+    operation.returned = append.returned;
+    operation.outcome = OutcomeOf(append.status);
+    operation.payloads = {append.payload};
+    if (append.status.ok()) {
+      operation.base_offset = append.response.base_offset();
+      operation.leader_epoch = append.response.leader_epoch();
+    }
+    return operation;
+  }
+
+  std::vector<ConditionalAppend> appends_;
+  std::map<std::string, LoggedRecord> log_;
+  std::map<Outcome, int> counts_;
+};
+
+TEST_F(ConditionsTest, EverySuccessOfTwoConditionalWritersSawWhatItExpected) {
+  ASSERT_NO_FATAL_FAILURE(RunWriters(Condition::kOffset, 0));
+  std::set<int64_t> data;
+  for (const auto& [payload, record] : log_) data.insert(record.offset);
+  for (const ConditionalAppend& append : appends_) {
+    const auto found = log_.find(append.payload);
+    if (found == log_.end()) continue;
+    // Also where nobody was told of the success.
+    EXPECT_GE(found->second.offset, append.expected);
+    EXPECT_EQ(*data.lower_bound(append.expected), found->second.offset)
+        << append.payload << ": another record lies where none was expected";
+  }
+}
+
+TEST_F(ConditionsTest, EverySuccessIsInTheEpochThatTheWriterNamed) {
+  ASSERT_NO_FATAL_FAILURE(RunWriters(Condition::kEpoch, leadership_.epoch));
+  std::set<int64_t> epochs;
+  int fenced = 0;
+  for (const ConditionalAppend& append : appends_) {
+    if (append.status.ok()) {
+      epochs.insert(append.expected);
+      EXPECT_EQ(append.response.leader_epoch(), append.expected) << append.payload;
+    }
+    const bool refused = FailureOf(append.status).reason == "FENCED_LEADER_EPOCH";
+    const auto found = log_.find(append.payload);
+    if (refused) {
+      ++fenced;
+      EXPECT_EQ(found, log_.end()) << append.payload << " was refused and is in the log";
+    }
+    if (found == log_.end()) continue;
+    // Also where nobody was told of the success.
+    EXPECT_EQ(found->second.leader_epoch, append.expected) << append.payload;
+  }
+  EXPECT_GE(epochs.size(), 5u) << "one before the first failover, and one after each";
+  EXPECT_GT(fenced, 0);
 }
 
 // --- fencing

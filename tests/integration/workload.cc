@@ -39,6 +39,29 @@ v1::TailRequest TailFrom(const std::string& topic, uint32_t partition, int64_t o
 
 }  // namespace
 
+testing::AssertionResult ReadReplicas(Cluster* cluster, const std::string& topic,
+                                      uint32_t partition, PartitionHistory* history) {
+  PartitionQuorum quorum;
+  if (auto known = cluster->AwaitQuorum(topic, partition, &quorum); !known) return known;
+  const int64_t end = quorum.high_watermark();
+  history->leaders.push_back(
+      LeaderSighting{quorum.leader_epoch(), quorum.leader_id(), "DescribeQuorum"});
+  for (const auto& voter : quorum.current_voters()) {
+    v1::TailRequest request = TailFrom(topic, partition, 0);
+    request.set_no_forward(true);
+    TailRun run = RunTail(*cluster->stubs(voter.node_id()).log, request, kWaitMax,
+                          [end](const TailRun& so_far) { return so_far.next_offset >= end; });
+    if (!run.status.ok()) {
+      return testing::AssertionFailure()
+             << topic << ":" << partition << " at node " << voter.node_id() << ", up to "
+             << run.next_offset.value_or(-1) << " of " << end << ": " << FailureOf(run.status);
+    }
+    history->replicas.push_back(ReplicaLog{absl::StrCat("node ", voter.node_id()), *run.next_offset,
+                                           std::move(run.records)});
+  }
+  return testing::AssertionSuccess();
+}
+
 Workload::Workload(Cluster* cluster, WorkloadOptions options)
     : cluster_(cluster), options_(std::move(options)), nodes_(cluster->ids()) {
   {
@@ -157,34 +180,13 @@ testing::AssertionResult Workload::AwaitAcks(int count) {
       });
 }
 
-void Workload::ReadReplicas(uint32_t partition) {
-  PartitionQuorum quorum;
-  ASSERT_TRUE(cluster_->AwaitQuorum(options_.topic, partition, &quorum));
-  const int64_t end = quorum.high_watermark();
-  MutexLock lock(&mutex_);
-  PartitionHistory& history = histories_[partition];
-  history.leaders.push_back(
-      LeaderSighting{quorum.leader_epoch(), quorum.leader_id(), "DescribeQuorum"});
-  for (const auto& voter : quorum.current_voters()) {
-    v1::TailRequest request = TailFrom(options_.topic, partition, 0);
-    request.set_no_forward(true);
-    TailRun run = RunTail(*cluster_->stubs(voter.node_id()).log, request, kWaitMax,
-                          [end](const TailRun& so_far) { return so_far.next_offset >= end; });
-    ASSERT_TRUE(run.status.ok()) << history.partition << " at node " << voter.node_id()
-                                 << ", up to " << run.next_offset.value_or(-1) << " of " << end
-                                 << ": " << FailureOf(run.status);
-    history.replicas.push_back(ReplicaLog{absl::StrCat("node ", voter.node_id()), *run.next_offset,
-                                          std::move(run.records)});
-  }
-}
-
 void Workload::StopAndCheck() {
   Stop();
   for (uint32_t partition = 0; partition < options_.partitions; ++partition) {
-    ReadReplicas(partition);
-    if (testing::Test::HasFatalFailure()) return;
     MutexLock lock(&mutex_);
-    EXPECT_THAT(CheckHistory(histories_[partition]), testing::IsEmpty());
+    PartitionHistory& history = histories_[partition];
+    ASSERT_TRUE(ReadReplicas(cluster_, options_.topic, partition, &history));
+    EXPECT_THAT(CheckHistory(history), testing::IsEmpty());
   }
   const OutcomeCounts found = counts();
   EXPECT_GT(found.committed, 0);

@@ -42,6 +42,11 @@ struct OutcomeCounts {
   int unknown = 0;
 };
 
+// Reads the logs of all voters, from themselves, into a history whose clients have ended. All of
+// them must run.
+testing::AssertionResult ReadReplicas(Cluster* cluster, const std::string& topic,
+                                      uint32_t partition, PartitionHistory* history);
+
 class Workload {
  public:
   // Starts the clients. The cluster must outlive them.
@@ -68,7 +73,6 @@ class Workload {
   // False when the clients shall end.
   bool Pause(Duration time);
   void Note(uint32_t partition, AppendOperation operation, const v1::AppendResponse& response);
-  void ReadReplicas(uint32_t partition);
   void Stop();
 
   Cluster* const cluster_;
