@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-LIMIT_SECONDS = 40
+LIMIT_SECONDS = 30
 SERVICES = ["quorum.v1.LogService", "quorum.v1.AdminService"]
 # Numbers that are the same in every run.
 EXACT = {"partition", "partitionCount", "replicaCount", "offsetDelta", "recordCount", "code"}

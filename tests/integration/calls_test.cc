@@ -206,7 +206,7 @@ TEST_F(CallsTest, LeaderHandsOverWhenAsked) {
   ASSERT_TRUE(status.ok()) << FailureOf(status);
   const auto& outcome = response.topics(0).partitions(0);
   EXPECT_FALSE(outcome.has_error()) << outcome.ShortDebugString();
-  EXPECT_NE(outcome.leader_id(), before.leader);
+  EXPECT_EQ(outcome.leader_id(), wanted);
   EXPECT_GT(outcome.leader_epoch(), before.epoch);
 }
 

@@ -24,9 +24,12 @@ def read(path):
 
 
 def has_case(path, name):
-    """Whether a file of tests has the case, or names what a case is about."""
-    text = read(path)
-    return re.search(rf"\bTEST(_F|_P)?\(\w+, {name}\)|\bdef {name}\(|\b{name}\b", text) is not None
+    """Whether a file of tests has the case: by its name, that of its suite, the invariant that it
+    reports, or the kind of violation that it shows to be found."""
+    case = rf"\bTEST(?:_F|_P)?\((?:\w+,\s*{name}|{name},\s*\w+)\)|^ *def {name}\("
+    reported = rf"\bReport\(\"{name}\"|\w+::{name}\b" if re.match(r"[A-Z]\d|k[A-Z]", name) else None
+    return any(pattern and re.search(pattern, read(path), re.MULTILINE)
+               for pattern in (case, reported))
 
 
 def promises():
@@ -52,7 +55,10 @@ class GuaranteesTest(unittest.TestCase):
                 self.assertTrue(has_case(path, case), f"{path} has no {case}")
 
     def test_a_test_that_is_gone_is_noticed(self):
+        self.assertTrue(has_case("tests/integration/failover_test.cc", "AllKilledAtOnce"))
         self.assertFalse(has_case("tests/integration/failover_test.cc", "AllKilledAtOnc"))
+        # A word of its code is no case.
+        self.assertFalse(has_case("tests/integration/failover_test.cc", "AwaitAcks"))
 
 
 class LinksTest(unittest.TestCase):

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/integration/cluster.h"
 #include "tests/integration/workload.h"
 
@@ -99,6 +100,21 @@ TEST_F(FiveNodesTest, AppendsGoOnWhileAnyTwoAreDead) {
   ASSERT_TRUE(cluster_.CreateTopic("meanwhile", 2, 3, /*through=*/4));
   ASSERT_TRUE(cluster_.Start());
   ASSERT_TRUE(workload.AwaitAcks(10));
+  // The leader of the topic and the node behind it.
+  Leadership orders;
+  ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &orders));
+  const auto live_without = [&](int32_t one, int32_t other) {
+    SCOPED_TRACE(absl::StrCat("without ", one, " and ", other));
+    cluster_.node(one).Kill();
+    cluster_.node(other).Kill();
+    ASSERT_TRUE(workload.AwaitAcks(10));
+    ASSERT_TRUE(cluster_.Start());
+    ASSERT_TRUE(workload.AwaitAcks(10));
+  };
+  ASSERT_NO_FATAL_FAILURE(live_without(orders.leader, orders.leader % 5 + 1));
+  // Two of the catalog's three voters: nobody can change it, and nobody needs it to append.
+  ASSERT_NO_FATAL_FAILURE(live_without(next.leader, next.leader % 3 + 1));
+  ASSERT_NO_FATAL_FAILURE(live_without(4, 5));
   workload.StopAndCheck();
 }
 

@@ -2,14 +2,19 @@
 // with a bad memory.
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "service/base/mutex.h"
 #include "tests/integration/cluster.h"
 #include "tests/integration/workload.h"
 
@@ -44,6 +49,50 @@ class IdentityTest : public testing::Test {
   Cluster cluster_{ClusterOptions()};
 };
 
+// Listens to a node's readiness from its start on, and remembers whether it was ever ready.
+class ReadinessWatch : public grpc::ClientReadReactor<grpc::health::v1::HealthCheckResponse> {
+ public:
+  explicit ReadinessWatch(const std::string& address) : stubs_(address) {
+    context_.set_wait_for_ready(true);
+    request_.set_service("readiness");
+    stubs_.health->async()->Watch(&context_, &request_, this);
+    StartRead(&response_);
+    StartCall();
+  }
+  ~ReadinessWatch() override {
+    context_.TryCancel();
+    MutexLock lock(&mutex_);
+    while (!done_) (void)done_changed_.WaitFor(&mutex_, std::chrono::seconds(1));
+  }
+
+  // How many answers there were so far.
+  int answers() const { return answers_; }
+  bool was_ready() const { return was_ready_; }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    if (response_.status() == grpc::health::v1::HealthCheckResponse::SERVING) was_ready_ = true;
+    ++answers_;
+    StartRead(&response_);
+  }
+  void OnDone(const grpc::Status&) override {
+    MutexLock lock(&mutex_);
+    done_ = true;
+    done_changed_.NotifyAll();
+  }
+
+  const Stubs stubs_;
+  grpc::ClientContext context_;
+  grpc::health::v1::HealthCheckRequest request_;
+  grpc::health::v1::HealthCheckResponse response_;
+  std::atomic<int> answers_{0};
+  std::atomic<bool> was_ready_{false};
+  Mutex mutex_;
+  CondVar done_changed_;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 // The one thing that an administrator must never do: found a disk again under its old identity. It
 // would have forgotten its votes.
 TEST_F(IdentityTest, DirectoryFoundedAgainIsFenced) {
@@ -61,6 +110,7 @@ TEST_F(IdentityTest, LeaderFoundedAgainTakesNoPart) {
   Leadership before;
   ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &before));
   FoundAgain(before.leader);
+  ReadinessWatch watch(cluster_.node(before.leader).address());
   ASSERT_TRUE(Await("its replica is quarantined", [&]() -> std::string {
     const std::string log = ReadFile(cluster_.node(before.leader).log_path());
     const bool found = log.find("[p=__metadata:0] quarantined") != std::string::npos ||
@@ -77,6 +127,17 @@ TEST_F(IdentityTest, LeaderFoundedAgainTakesNoPart) {
   }));
   ASSERT_TRUE(cluster_.AwaitLeader("__metadata", 0, &after, before.epoch));
   EXPECT_NE(after.leader, before.leader);
+  // The others serve, and it does not: neither now nor for a moment before.
+  for (const int32_t id : {other, other % 3 + 1}) {
+    if (id != before.leader) ASSERT_TRUE(cluster_.AwaitServing(id));
+  }
+  ASSERT_TRUE(Await("somebody has answered for its readiness, or it has ended", [&] {
+    const bool ended = !cluster_.node(before.leader).running();
+    return ended || watch.answers() > 0 ? "" : "not yet";
+  }));
+  EXPECT_FALSE(watch.was_ready());
+  const ReadinessWatch sound(cluster_.node(other).address());
+  EXPECT_TRUE(Await("a sound one is ready", [&] { return sound.was_ready() ? "" : "not yet"; }));
 }
 
 // Two processes of one identity. A copy that was started as often as the original is refused; one

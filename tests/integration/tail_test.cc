@@ -66,11 +66,17 @@ class TailTest : public testing::Test {
     reader_ = std::thread([this, id, records] {
       v1::TailRequest request = FromStart();
       request.set_max_records(records);
-      run_ = RunTail(*cluster_.stubs(id).log, request, 2 * kWaitMax, [this](const TailRun& so_far) {
+      run_ = RunTail(*cluster_.stubs(id).log, request, kWaitMax, [this](const TailRun& so_far) {
         seen_ = so_far.records.size();
         return false;
       });
     });
+  }
+
+  // Its stream is open and has come to the end of the log.
+  testing::AssertionResult AwaitSeen(size_t records) {
+    return Await("the reader has all there is",
+                 [&] { return seen_ == records ? "" : absl::StrCat("it has ", seen_.load()); });
   }
 
   Cluster cluster_{ClusterOptions()};
@@ -85,6 +91,7 @@ TEST_F(TailTest, OneStreamShowsAllWhileTheLeaderIsKilled) {
   const int32_t follower = before_.leader % 3 + 1;
   ReadAt(follower, 20);
   AppendSome(cluster_.stubs(follower), 1, 10);
+  ASSERT_TRUE(AwaitSeen(10));
   cluster_.node(before_.leader).Kill();
   AppendSome(cluster_.stubs(follower), 11, 20);
   reader_.join();
@@ -96,8 +103,7 @@ TEST_F(TailTest, EndsWithItsProcessAndGoesOnAtTheNextOffset) {
   const int32_t follower = before_.leader % 3 + 1;
   AppendSome(cluster_.stubs(follower), 1, 10);
   ReadAt(before_.leader, 20);
-  ASSERT_TRUE(Await("the reader has all there is",
-                    [&] { return seen_ == 10 ? "" : absl::StrCat("it has ", seen_.load()); }));
+  ASSERT_TRUE(AwaitSeen(10));
   cluster_.node(before_.leader).Kill();
   reader_.join();
   EXPECT_EQ(run_.status.error_code(), grpc::StatusCode::UNAVAILABLE) << FailureOf(run_.status);
@@ -115,6 +121,7 @@ TEST_F(TailTest, SurvivesAHandOver) {
   const int32_t follower = before_.leader % 3 + 1;
   ReadAt(follower, 20);
   AppendSome(cluster_.stubs(follower), 1, 10);
+  ASSERT_TRUE(AwaitSeen(10));
   ASSERT_EQ(cluster_.node(before_.leader).Terminate(), 0);
   AppendSome(cluster_.stubs(follower), 11, 20);
   reader_.join();

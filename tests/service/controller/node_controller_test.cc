@@ -245,35 +245,55 @@ TEST(NodeControllerTest, SameIncarnationAtAnotherAddress_IsFenced) {
   EXPECT_EQ(*error, ControllerError::kNone) << "a restart may have another address";
 }
 
-TEST(NodeControllerTest, LateInitialVoterBesideAWipedOne_ElectsNoFalseLeader) {
+// A voter that the first set names and that opens the partition only after another one was wiped:
+// the two are a majority of that set, and know nothing.
+class LateVoterTest : public testing::TestWithParam<bool> {};
+
+TEST_P(LateVoterTest, BesideAWipedOne_ElectsNobody) {
+  const bool under_the_old_id = GetParam();
   MiniCluster cluster(3, 3);
   ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
-  const ControllerResult created = cluster.Create("orders", 6, 3);
+  // It still counts as alive, and is down before it hears of the topic.
+  MiniNode& late = cluster.node(6);
+  late.Stop();
+  const ControllerResult created = cluster.Create("orders", 20, 3);
+  ASSERT_EQ(created.error, ControllerError::kNone) << created.message;
   ASSERT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, created.topic->id); }));
-  const TopicView& topic = *created.topic;
-  for (uint32_t index = 0; index < topic.partitions.size(); ++index) {
-    const PartitionId id = FirstOf(created, index);
-    ASSERT_EQ(cluster.Append(*cluster.LeaderOf(id), id, "committed").outcome,
-              shard::AppendResult::Outcome::kCommitted);
-  }
-  // Two nodes that hold no vote on the catalog lose their disks and come back blank.
-  for (const int id : {4, 5}) {
-    cluster.node(id).Stop();
-    cluster.node(id).Wipe(DirectoryId{0xe0, static_cast<uint64_t>(id)});
-    cluster.node(id).Start();
-  }
-  cluster.RunFor(std::chrono::seconds(10));
-  for (uint32_t index = 0; index < topic.partitions.size(); ++index) {
-    const PartitionId id = FirstOf(created, index);
-    for (const int wiped : {4, 5}) {
-      const raft::Replica* replica = cluster.node(wiped).Find(id);
-      EXPECT_EQ(replica, nullptr) << "the assignment names another directory";
+  // A partition of the late one whose others leave the catalog its majority.
+  std::optional<PartitionId> found;
+  std::vector<ReplicaKey> others;
+  for (uint32_t index = 0; index < created.topic->partitions.size() && !found; ++index) {
+    others.clear();
+    int of_the_catalog = 0;
+    for (const ReplicaKey& key : created.topic->partitions[index].assignment) {
+      if (key != late.key()) others.push_back(key);
+      of_the_catalog += key.id <= NodeId(3) ? 1 : 0;
     }
-    MiniNode* leader = cluster.LeaderOf(id);
-    if (leader == nullptr) continue;
-    EXPECT_GE(leader->Find(id)->log().end(), Offset(3)) << "no leader without the committed record";
+    if (others.size() == 2 && of_the_catalog <= 1) found = FirstOf(created, index);
   }
+  ASSERT_TRUE(found.has_value());
+  const PartitionId id = *found;
+  ASSERT_EQ(cluster.Append(*cluster.LeaderOf(id), id, "committed").outcome,
+            shard::AppendResult::Outcome::kCommitted);
+  MiniNode& wiped = *cluster.Find(others[0].id);
+  MiniNode& sound = *cluster.Find(others[1].id);
+  sound.Stop();
+  wiped.Stop();
+  wiped.Wipe(under_the_old_id ? wiped.key().directory : DirectoryId{0xe0, 1});
+  wiped.Start();
+  late.Start();
+  const auto led = [&] { return cluster.LeaderOf(id) != nullptr; };
+  ASSERT_TRUE(cluster.RunUntil([&] { return late.HasReplica(id); }));
+  EXPECT_FALSE(cluster.RunUntil(led, std::chrono::seconds(20))) << "two blank logs have a leader";
+  EXPECT_EQ(wiped.HasReplica(id), under_the_old_id) << "the assignment names the directory";
+  // With the one that remembers, and the late one's vote, there is a leader that has the record.
+  sound.Start();
+  EXPECT_TRUE(cluster.RunUntil(led));
+  EXPECT_EQ(cluster.LeaderOf(id), &sound);
+  EXPECT_GE(sound.Find(id)->log().end(), Offset(3));
 }
+
+INSTANTIATE_TEST_SUITE_P(Directories, LateVoterTest, testing::Bool());
 
 TEST(NodeControllerTest, Registration_FencesAnOlderProcess) {
   MiniCluster cluster(3, 1);
