@@ -1,6 +1,6 @@
 // Group O of the conformance list: finding the leader, back-off, and no busy loops
-// (protocol.md 3.9). C-143, which error a broken connection becomes, is the transport's; here each
-// is one PeerFailed.
+// (protocol.md 3.9). C-143, which error a broken connection becomes, is the transport's
+// (peer_loopback_test.cc); here each is one PeerFailed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The peer transport and the peer services over a real connection: what one node sends, the shard
 // of another gets, and its answer comes back.
 
-#include <grpcpp/create_channel.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -215,6 +215,55 @@ TEST_F(PeerLoopbackTest, ANodeWithoutAddressIsAFailureAtOnce) {
   shard::LaneRequest request = RandomRequest(&prng);
   request.envelope.to.key = KeyOf(9);
   EXPECT_FALSE(Send(request).has_value());
+}
+
+// A node that answers every vote with the same status, or with what nobody understands.
+class OddVoter : public v1::VoterService::Service {
+ public:
+  grpc::Status Vote(grpc::ServerContext*, const v1::VoteRequest*, v1::VoteResponse*) override {
+    return status;
+  }
+
+  grpc::Status status;
+};
+
+// There are no certificates and no versions to negotiate, so every call that fails is one kind of
+// failure, which the replica tries again. Only FENCED_INCARNATION ends the process, as
+// AProcessThatTheCatalogKnowsANewerOneOfIsToldSo shows.
+TEST_F(PeerLoopbackTest, C143_WhateverFailsACallIsAFailureAndNothingElse) {
+  Prng prng(39);
+  OddVoter odd;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&odd);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  addresses_.Set(NodeId(3), absl::StrCat("127.0.0.1:", port));
+  const auto vote = [&] {
+    shard::LaneRequest request{RandomEnvelope(&prng), shard::VoteBatch{}};
+    request.envelope.to.key = KeyOf(3);
+    return Send(std::move(request)).has_value();
+  };
+  EXPECT_FALSE(vote()) << "OK, with an answer that names no responder";
+  for (int code = 1; code <= grpc::StatusCode::UNAUTHENTICATED; ++code) {
+    odd.status = grpc::Status(static_cast<grpc::StatusCode>(code), "odd");
+    EXPECT_FALSE(vote()) << code;
+  }
+  for (const v1::ErrorReason reason :
+       {v1::ERROR_REASON_INCONSISTENT_CLUSTER_ID, v1::ERROR_REASON_INVALID_REQUEST,
+        v1::ERROR_REASON_NOT_IMPLEMENTED, v1::ERROR_REASON_THROTTLED,
+        v1::ERROR_REASON_SHUTTING_DOWN}) {
+    odd.status = CallError(reason, "odd").ToGrpc();
+    EXPECT_FALSE(vote()) << reason;
+  }
+  EXPECT_TRUE(fenced_.empty());
+  odd.status = CallError(v1::ERROR_REASON_FENCED_INCARNATION, "odd").ToGrpc();
+  EXPECT_FALSE(vote());
+  EXPECT_EQ(fenced_.size(), 1u);
+  server->Shutdown();
+  EXPECT_FALSE(vote()) << "disconnected";
+  EXPECT_EQ(fenced_.size(), 1u);
 }
 
 TEST_F(PeerLoopbackTest, ANodeThatIsDownIsAFailure) {

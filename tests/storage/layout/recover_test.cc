@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/string_view.h"
+#include "service/base/crc32c.h"
 #include "storage/layout/key_codec.h"
 #include "storage/layout/value_codec.h"
 #include "storage/layout/write_encoder.h"
@@ -215,7 +217,35 @@ TEST_F(RecoverTest, TheTailIsCheckedAtLeastAsFarAsTheBudgetGoes) {
   EXPECT_THAT(DamageOf(kPartition), HasSubstr("batch at offset 0 is damaged"));
 }
 
-TEST_F(RecoverTest, AMissingQuorumStateStopsTheStore) {
+// Never treated as none: the replica may have voted.
+TEST_F(RecoverTest, C010_AnUnreadableOrNewerQuorumStateStopsTheStore) {
+  MakeLog(kPartition);
+  const std::string key = PartitionKey(kPartition);
+  std::string whole;
+  ASSERT_TRUE(image_.Get(ColumnFamily::kQuorumState, key, &whole).ok());
+  for (size_t size = 0; size < whole.size(); ++size) {
+    image_.Put(ColumnFamily::kQuorumState, key, whole.substr(0, size));
+    EXPECT_EQ(ReasonOfRecover(), kCorrupt) << "truncated to " << size;
+  }
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    image_.Put(ColumnFamily::kQuorumState, key, damaged);
+    EXPECT_EQ(ReasonOfRecover(), kCorrupt) << "bit " << bit;
+  }
+  // As a newer program seals it: its version, its payload, and a checksum over their place.
+  std::string newer = "\x02payload of a newer program";
+  const char family = static_cast<char>(ColumnFamily::kQuorumState);
+  uint32_t crc = Crc32cExtend(Crc32c(absl::string_view(&family, 1)), key);
+  crc = Crc32cExtend(crc, newer);
+  for (int i = 0; i < 4; ++i) newer.push_back(static_cast<char>(crc >> (8 * i)));
+  image_.Put(ColumnFamily::kQuorumState, key, newer);
+  EXPECT_EQ(ReasonOfRecover(), kUnknownVersion);
+  image_.Put(ColumnFamily::kQuorumState, key, whole);
+  EXPECT_EQ(ReasonOfRecover(), "none");
+}
+
+TEST_F(RecoverTest, C015_AMissingQuorumStateStopsTheStore) {
   MakeLog(kPartition);
   image_.Delete(ColumnFamily::kQuorumState, PartitionKey(kPartition));
   const auto error = Recover();

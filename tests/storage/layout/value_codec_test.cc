@@ -52,6 +52,24 @@ TEST(ValueCodec, ReadsBackWhatItWrote) {
   EXPECT_EQ(*DecodeVoters(kPlace, EncodeVoters(kPlace, VoterSet())), VoterSet());
 }
 
+TEST(ValueCodec, C012_AnElectionStateKeepsEveryField) {
+  for (const int64_t epoch : {int64_t{0}, int64_t{1}, kEpochLimit.value() - 1}) {
+    for (const int leader : {0, 1, 3}) {
+      for (const int voted : {0, 2, 3}) {
+        ElectionState election;
+        election.epoch = Epoch(epoch);
+        if (leader > 0) election.leader = KeyOf(leader);
+        if (voted > 0) election.voted = KeyOf(voted);
+        const auto read = DecodeElection(kPlace, EncodeElection(kPlace, election));
+        ASSERT_TRUE(read.ok()) << read.status();
+        EXPECT_EQ(read->epoch, election.epoch);
+        EXPECT_EQ(read->leader, election.leader) << "node and directory";
+        EXPECT_EQ(read->voted, election.voted) << "node and directory";
+      }
+    }
+  }
+}
+
 TEST(ValueCodec, KeepsTheDifferenceBetweenNoVotersAndAnEmptySet) {
   const auto blank = DecodeBirth(kPlace, EncodeBirth(kPlace, BirthRecord{}));
   ASSERT_TRUE(blank.ok());
