@@ -27,19 +27,31 @@ MonoTime DiskWatchdog::Round() {
   const MonoTime next = now + std::min(kPeriodMax, limits_.resign / 4);
   const Duration outstanding = syncs_.Outstanding(now);
   if (outstanding > limits_.give_up) actions_.give_up(outstanding);
-  if (outstanding <= limits_.resign) {
-    LOG_IF(WARNING, resign_at_.has_value()) << "the disk answers again";
+  stalled_ = outstanding > limits_.resign;
+  if (!stalled_) {
     resign_at_.reset();
     return next;
   }
   if (!resign_at_.has_value()) {
     ++stalls_;
-    LOG(ERROR) << "the disk does not answer: a sync is out for " << Milliseconds(outstanding)
-               << " ms; handing over everything that is led here";
     resign_at_ = now;
   }
   if (now >= *resign_at_ && actions_.resign()) resign_at_ = now + limits_.resign;
   return next;
+}
+
+void DiskWatchdog::Tell() {
+  // In this order: a stall that is over by now has been counted.
+  const bool stalled = stalled_;
+  const uint64_t stalls = stalls_;
+  if (stalls > told_stalls_) {
+    LOG(ERROR) << "the disk does not answer: a sync is out for more than "
+               << Milliseconds(limits_.resign) << " ms; handing over everything that is led here";
+    told_stalled_ = true;
+  }
+  told_stalls_ = stalls;
+  if (told_stalled_ && !stalled) LOG(WARNING) << "the disk answers again";
+  told_stalled_ = stalled;
 }
 
 }  // namespace quorum::server

@@ -4,7 +4,8 @@
 // more has passed, since it may have been elected anew. One that is out for much longer will not
 // come back: the process ends, so that whoever looks after it hears of it.
 //
-// Thread: Round from one thread of its own; stalls from any.
+// Thread: Round from one thread of its own, which waits for nothing; Tell from one other, because
+// the log may lie on the very disk that does not answer; stalls from any.
 
 #pragma once
 
@@ -41,6 +42,9 @@ class DiskWatchdog {
   // Looks once. Returns when to look again.
   MonoTime Round();
 
+  // Writes to the log what has changed since the last call.
+  void Tell();
+
   // Syncs that took longer than the first limit.
   uint64_t stalls() const { return stalls_; }
 
@@ -50,6 +54,10 @@ class DiskWatchdog {
   const Limits limits_;
   const Actions actions_;
   std::atomic<uint64_t> stalls_{0};
+  std::atomic<bool> stalled_{false};
+  // What Tell has told.
+  uint64_t told_stalls_ = 0;
+  bool told_stalled_ = false;
   // The running sync is over the limit; when everything is handed over next.
   std::optional<MonoTime> resign_at_;
 };

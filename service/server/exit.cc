@@ -5,13 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "service/base/check.h"
+#include "service/server/loop_thread.h"
+#include "service/server/system_clock.h"
+#include "storage/rocksdb/worker_thread.h"
 
 namespace quorum::server {
 namespace {
+
+constexpr Duration kLastLineWait = std::chrono::milliseconds(1000);
 
 void WriteToStandardError(const std::string& text) {
   // Neither buffered nor retried: nothing else can be done with a failure here.
@@ -38,6 +46,23 @@ int Report(const storage::StoreError& error) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   WriteToStandardError(text + "\n");
   return error.exit_code;
+}
+
+void EndWith(const storage::StoreError& error) {
+  const SystemClock clock;
+  Waker written;
+  const storage::WorkerThread writer("last-line", [&] {
+    Report(error);
+    written.Wake();
+  });
+  written.WaitUntil(clock.Now() + kLastLineWait, clock);
+  std::_Exit(error.exit_code);
+}
+
+void EndOfStuckDisk(Duration outstanding) {
+  const auto out = std::chrono::duration_cast<std::chrono::milliseconds>(outstanding);
+  EndWith(storage::DamageError(
+      kDiskStuck, absl::StrCat("The disk has not answered a sync for ", out.count(), " ms.")));
 }
 
 void InstallCrashTrace() {

@@ -15,6 +15,7 @@
 
 #include <string>
 
+#include "service/base/time.h"
 #include "storage/layout/store_error.h"
 
 namespace quorum::server {
@@ -38,6 +39,13 @@ inline constexpr char kAssertion[] = "ASSERTION";
 
 // Prints the one line and returns the exit code.
 int Report(const storage::StoreError& error);
+
+// As Report, and ends the process with that code, even if the line cannot be written: standard
+// error may be a file on a disk that does not answer.
+[[noreturn]] void EndWith(const storage::StoreError& error);
+
+// Only a new process, perhaps on another disk, can get out of this.
+[[noreturn]] void EndOfStuckDisk(Duration outstanding);
 
 // From now on a failed CHECK prints its line, a stack and `FATAL reason=ASSERTION`, and ends the
 // process with exit code 5. Call it after glog is initialised.

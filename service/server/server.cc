@@ -50,13 +50,6 @@ void EndOfFenced(const std::string& reason) {
   std::_Exit(Report(storage::IdentityError(kFenced, reason)));
 }
 
-// Only a new process, perhaps on another disk, can get out of this.
-void EndOfStuckDisk(Duration outstanding) {
-  const auto out = std::chrono::duration_cast<std::chrono::milliseconds>(outstanding);
-  std::_Exit(Report(storage::DamageError(
-      kDiskStuck, absl::StrCat("The disk has not answered a sync for ", out.count(), " ms."))));
-}
-
 std::string TopicName(const controller::NodeController* controller, TopicId id) {
   const auto topic = controller == nullptr ? nullptr : controller->view().FindTopic(id);
   return topic == nullptr ? absl::StrCat("#", id.value()) : topic->name;
@@ -117,6 +110,8 @@ struct Server::Node {
   int64_t started_wall_ms = clock.WallTimeMs();
 
   std::unique_ptr<TraceFile> trace;
+  // Outlives the store, so that its end is watched too.
+  storage::SyncWatchdog syncs;
   std::unique_ptr<storage::RocksStore> store;
   storage::RecoveredStore store_state;
 
@@ -157,6 +152,7 @@ std::optional<StoreError> Server::Node::OpenStore() {
   options.directory = config.data_dir;
   options.expected = {config.cluster_id, config.node};
   options.writer.clock = &clock;
+  options.writer.watchdog = &syncs;
   options.reader_threads = static_cast<int>(config.reader_threads);
   if (auto error = storage::RocksStore::Open(options, &store)) return error;
   store_state = store->recovered();
@@ -203,8 +199,7 @@ void Server::Node::MakeShards() {
       ShardPool::Parts{clock, *store->writer(), *store->reader(), *peers, std::move(outputs),
                        config.metrics_partitions_max});
   watchdog = std::make_unique<DiskWatchdog>(
-      &clock, &store->writer()->watchdog(),
-      DiskWatchdog::Limits{config.raft.fetch_timeout, config.disk_stuck_exit_after},
+      &clock, &syncs, DiskWatchdog::Limits{config.raft.fetch_timeout, config.disk_stuck_exit_after},
       DiskWatchdog::Actions{[this] {
                               return shards->PostAll(
                                   [] { return shard::ShardCall(shard::ResignAllCall()); });
@@ -284,6 +279,7 @@ void Server::Node::StartThreads() {
 }
 
 MonoTime Server::Node::KeepHouse() {
+  watchdog->Tell();
   UpdateHealth();
   LookForLeader();
   return clock.Now() + kHousekeepingPeriod;
@@ -389,14 +385,15 @@ void Server::Stop() {
     node.front->Drain();
     node.front->Shutdown(kDrainGrace);
   }
-  node.watchdog_thread.reset();
   node.controller_thread.reset();
   node.link->Shutdown();
   node.discovery->Shutdown();
   node.shards->Stop();
   node.peers->Shutdown();
   pages_stop.reset();
+  // A sync that hangs now would keep the process for ever.
   node.store.reset();
+  node.watchdog_thread.reset();
 }
 
 }  // namespace quorum::server

@@ -15,7 +15,8 @@ RocksLogWriter::RocksLogWriter(Options options, RocksDatabase* database,
       database_(*database),
       floor_(std::move(floor)),
       synced_number_(synced_number),
-      behind_since_(options_.clock->Now()) {
+      behind_since_(options_.clock->Now()),
+      watchdog_(options_.watchdog != nullptr ? options_.watchdog : &own_watchdog_) {
   thread_ = std::make_unique<WorkerThread>("log-writer", [this] { Run(); });
 }
 
@@ -96,14 +97,14 @@ void RocksLogWriter::Commit(const std::vector<Queued>& group) {
   }
   EncodeSyncedNumber(synced_number_ + 1, &sink);
 
-  watchdog_.Begin(options_.clock->Now());
+  watchdog_->Begin(options_.clock->Now());
   const rocksdb::Status status = database_.Write(&sink);
   if (!status.ok()) {
     options_.fatal(
         DamageError(kIoError, absl::StrCat("A synced write failed: ", status.ToString())));
     LOG(FATAL) << "The store was to end after a failed write.";
   }
-  watchdog_.End();
+  watchdog_->End();
   // The number counts, and the floor may follow it, only now that the write is synced. (The planted
   // bug M40 raises it earlier; it lives in the simulated disk, storage/memory.)
   if (!FloorIsBehind()) behind_since_ = options_.clock->Now();
@@ -120,12 +121,12 @@ void RocksLogWriter::Commit(const std::vector<Queued>& group) {
 
 void RocksLogWriter::RaiseFloor() {
   if (!FloorIsBehind()) return;
-  watchdog_.Begin(options_.clock->Now());
+  watchdog_->Begin(options_.clock->Now());
   if (const std::optional<StoreError> error = floor_->Raise(synced_number_)) {
     options_.fatal(*error);
     LOG(FATAL) << "The store was to end after a failed raise of the acked floor.";
   }
-  watchdog_.End();
+  watchdog_->End();
   ++floor_syncs_;
 }
 

@@ -41,6 +41,8 @@ class RocksLogWriter : public LogWriter {
  public:
   struct Options {
     const Clock* clock = nullptr;
+    // Told of each sync; outlives the writer. Null: the writer has one of its own.
+    SyncWatchdog* watchdog = nullptr;
     // A floor behind the database is raised after this long at the latest, measured to the start of
     // the raise; the rest of the promised 50 ms is for the sync itself.
     Duration floor_lag = std::chrono::milliseconds(40);
@@ -69,7 +71,7 @@ class RocksLogWriter : public LogWriter {
   void Submit(WriteSet set, std::function<void()> on_durable) override;
 
   Counts counts() const;
-  const SyncWatchdog& watchdog() const { return watchdog_; }
+  const SyncWatchdog& watchdog() const { return *watchdog_; }
 
  private:
   struct Queued {
@@ -94,7 +96,8 @@ class RocksLogWriter : public LogWriter {
   uint64_t synced_number_;
   // When the oldest write that the floor does not cover was synced.
   MonoTime behind_since_;
-  SyncWatchdog watchdog_;
+  SyncWatchdog own_watchdog_;
+  SyncWatchdog* const watchdog_;
 
   std::atomic<uint64_t> write_sets_{0};
   std::atomic<uint64_t> syncs_{0};

@@ -20,40 +20,68 @@ using testing::HasSubstr;
 
 constexpr char kTopic[] = "orders";
 
-TEST(StuckDiskTest, ANodeWhoseDiskHangsHandsOverAndThenEnds) {
-  ClusterOptions cluster_options;
-  cluster_options.flags.push_back("--disk-stuck-exit-after-ms=4000");
-  Cluster cluster(cluster_options);
-  const std::string folder = MakeScratchFolder("stuck");
-  const auto stuck_file = [&](int32_t id) { return absl::StrCat(folder, "/", id); };
-  for (const int32_t id : cluster.ids()) {
-    cluster.node(id).settings().prefix = {
-        "/usr/bin/env", "LD_PRELOAD=" + ProgramPath("tests/integration/libstuck_sync.so"),
-        "QUORUM_TEST_STUCK=" + stuck_file(id)};
+// Everybody's disk can be made to hang by a file.
+class StuckDiskTest : public testing::Test {
+ protected:
+  StuckDiskTest() : cluster_(Options()), folder_(MakeScratchFolder("stuck")) {
+    for (const int32_t id : cluster_.ids()) {
+      cluster_.node(id).settings().prefix = {
+          "/usr/bin/env", "LD_PRELOAD=" + ProgramPath("tests/integration/libstuck_sync.so"),
+          "QUORUM_TEST_STUCK=" + FileOf(id)};
+    }
   }
-  ASSERT_TRUE(cluster.Start());
-  ASSERT_TRUE(cluster.CreateTopic(kTopic, 2, 3));
+  ~StuckDiskTest() override { std::filesystem::remove_all(folder_); }
+
+  static ClusterOptions Options() {
+    ClusterOptions options;
+    options.flags.push_back("--disk-stuck-exit-after-ms=4000");
+    // Over long before the disk is given up.
+    options.flags.push_back("--shutdown-timeout-ms=500");
+    return options;
+  }
+  std::string FileOf(int32_t id) const { return absl::StrCat(folder_, "/", id); }
+  void Hang(int32_t id) { std::ofstream(FileOf(id)) << "x"; }
+
+  Cluster cluster_;
+  const std::string folder_;
+};
+
+// Whoever waits for its end would wait for ever.
+TEST_F(StuckDiskTest, ANodeWhoseDiskHangsWhileItStopsEnds) {
+  ASSERT_TRUE(cluster_.Start());
+  ASSERT_TRUE(cluster_.CreateTopic(kTopic, 2, 3));
+  Leadership leadership;
+  ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &leadership));
+  Node& victim = cluster_.node(leadership.leader);
+  Hang(leadership.leader);
+  EXPECT_EQ(victim.Terminate(), 4);
+  EXPECT_THAT(ReadFile(victim.log_path()), HasSubstr("FATAL reason=DISK_STUCK"));
+  std::filesystem::remove(FileOf(leadership.leader));
+}
+
+TEST_F(StuckDiskTest, ANodeWhoseDiskHangsHandsOverAndThenEnds) {
+  ASSERT_TRUE(cluster_.Start());
+  ASSERT_TRUE(cluster_.CreateTopic(kTopic, 2, 3));
   WorkloadOptions options;
   options.topic = kTopic;
   options.partitions = 2;
-  Workload workload(&cluster, options);
+  Workload workload(&cluster_, options);
   ASSERT_TRUE(workload.AwaitAcks(10));
   Leadership before;
-  ASSERT_TRUE(cluster.AwaitLeader(kTopic, 0, &before));
-  Node& victim = cluster.node(before.leader);
+  ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &before));
+  Node& victim = cluster_.node(before.leader);
 
-  std::ofstream(stuck_file(before.leader)) << "x";
+  Hang(before.leader);
   EXPECT_TRUE(workload.AwaitAcks(10)) << "somebody else leads";
   EXPECT_EQ(victim.AwaitExit(), 4);
   EXPECT_THAT(ReadFile(victim.log_path()), HasSubstr("handing over everything"));
   EXPECT_THAT(ReadFile(victim.log_path()), HasSubstr("FATAL reason=DISK_STUCK"));
   EXPECT_TRUE(workload.AwaitAcks(10));
 
-  std::filesystem::remove(stuck_file(before.leader));
-  ASSERT_TRUE(cluster.Start());
+  std::filesystem::remove(FileOf(before.leader));
+  ASSERT_TRUE(cluster_.Start());
   EXPECT_TRUE(workload.AwaitAcks(10));
   workload.StopAndCheck();
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

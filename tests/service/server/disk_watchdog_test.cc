@@ -1,13 +1,18 @@
 #include "service/server/disk_watchdog.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "tests/service/server/fake_clock.h"
 
 namespace quorum::server {
 namespace {
+
+using testing::HasSubstr;
 
 class DiskWatchdogTest : public testing::Test {
  protected:
@@ -89,6 +94,40 @@ TEST_F(DiskWatchdogTest, TheEndNeedsNoHandOverBefore) {
   clock_.Advance(std::chrono::seconds(61));
   patient.Round();
   EXPECT_EQ(gave_up_.size(), 1u);
+}
+
+// The log may lie on the disk that does not answer: whoever acts must not wait for it.
+TEST_F(DiskWatchdogTest, SaysNothingWhereItActs) {
+  const auto said = [](const std::function<void()>& act) {
+    testing::internal::CaptureStderr();
+    act();
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto round = [this] { watchdog_.Round(); };
+  const auto tell = [this] { watchdog_.Tell(); };
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  EXPECT_EQ(said(round), "");
+  EXPECT_EQ(resigned_, 1);
+  EXPECT_THAT(said(tell), HasSubstr("handing over everything"));
+  EXPECT_EQ(said(tell), "") << "once";
+  syncs_.End();
+  EXPECT_EQ(said(round), "");
+  EXPECT_THAT(said(tell), HasSubstr("answers again"));
+  EXPECT_EQ(said(tell), "");
+}
+
+TEST_F(DiskWatchdogTest, AStallThatIsOverIsToldAllTheSame) {
+  syncs_.Begin(clock_.Now());
+  clock_.Advance(std::chrono::milliseconds(2001));
+  watchdog_.Round();
+  syncs_.End();
+  watchdog_.Round();
+  testing::internal::CaptureStderr();
+  watchdog_.Tell();
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, HasSubstr("does not answer"));
+  EXPECT_THAT(told, HasSubstr("answers again"));
 }
 
 TEST_F(DiskWatchdogTest, SlowSyncsOneAfterTheOtherDoNot) {

@@ -1,9 +1,12 @@
 #include "service/server/exit.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <set>
+#include <string>
 
 #include "service/base/check.h"
 #include "service/server/entropy.h"
@@ -16,6 +19,23 @@ TEST(ReportTest, OneLineWithTheReasonAndTheExitCode) {
   const int code = Report(storage::DamageError(storage::kCorrupt, "Two\nlines."));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "FATAL reason=CORRUPT Two lines.\n");
   EXPECT_EQ(code, 4);
+}
+
+TEST(ReportDeathTest, TheEndDoesNotWaitForALogThatDoesNotTakeIt) {
+  const storage::StoreError error = storage::DamageError(kDiskStuck, "It hangs.");
+  EXPECT_EXIT(EndWith(error), testing::ExitedWithCode(4), "FATAL reason=DISK_STUCK It hangs.");
+  const auto end_blocked = [&error] {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    ASSERT_EQ(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    const std::string page(4096, ' ');
+    while (write(ends[1], page.data(), page.size()) > 0) {
+    }
+    ASSERT_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+    ASSERT_NE(dup2(ends[1], STDERR_FILENO), -1);
+    EndWith(error);
+  };
+  EXPECT_EXIT(end_blocked(), testing::ExitedWithCode(4), "");
 }
 
 TEST(AssertionDeathTest, AFailedCheckEndsWithItsOwnCode) {
