@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "service/server/command_line.h"
 #include "service/server/exit.h"
+#include "service/transport/wire_limits.h"
 
 namespace quorum::server {
 namespace {
@@ -167,6 +168,16 @@ TEST_F(FlagsTest, ADiskIsGivenUpAfterAMinuteOrAsAsked) {
 TEST_F(FlagsTest, ARecordFitsIntoABatch) {
   EXPECT_EQ(Serve({"--record-bytes-max=2048", "--batch-bytes-max=1024"}), kBadConfig);
   EXPECT_EQ(Serve({"--record-bytes-max=2048", "--batch-bytes-max=2048"}), "");
+}
+
+// A fetch goes over its limit by one batch at most, and 1 MiB is for the fields around the records.
+TEST_F(FlagsTest, WhatIsFetchedFitsIntoAMessageBetweenNodes) {
+  constexpr int64_t kBatchBytesMax = 8 << 20;
+  EXPECT_EQ(Serve({absl::StrCat("--batch-bytes-max=", kBatchBytesMax)}), "");
+  EXPECT_NE(Serve({absl::StrCat("--batch-bytes-max=", kBatchBytesMax + 1)}), "");
+  constexpr int64_t kFits = transport::kPeerMessageBytesMax - kBatchBytesMax - (1 << 20);
+  EXPECT_EQ(Serve({absl::StrCat("--fetch-bytes-max=", kFits)}), "");
+  EXPECT_EQ(Serve({absl::StrCat("--fetch-bytes-max=", kFits + 1)}), kBadFlag);
 }
 
 TEST_F(FlagsTest, AFounderTakesItsDirectoryFromTheVoters) {
