@@ -80,6 +80,12 @@ std::optional<StoreError> SyncDirectory(const std::string& directory) {
   return error;
 }
 
+std::optional<StoreError> SyncParentOf(const std::string& directory) {
+  const std::string parent = ParentOf(directory);
+  if (access(parent.c_str(), R_OK) != 0 && errno == EACCES) return std::nullopt;
+  return SyncDirectory(parent);
+}
+
 std::optional<StoreError> DirectoryLock::Take(const std::string& directory,
                                               std::unique_ptr<DirectoryLock>* lock) {
   const std::string path = LockPath(directory);

@@ -41,6 +41,9 @@ std::optional<StoreError> InspectDirectory(const std::string& directory, Directo
 std::optional<StoreError> MakeDirectory(const std::string& directory);
 
 std::optional<StoreError> SyncDirectory(const std::string& directory);
+// Makes the directory's own name durable. A parent that must not be opened is somebody else's care,
+// a mount point for example.
+std::optional<StoreError> SyncParentOf(const std::string& directory);
 
 bool FileExists(const std::string& path);
 

@@ -97,6 +97,8 @@ std::optional<StoreError> Format(const std::string& directory, const FormatReque
     return ConfigError(kNotEmpty, absl::StrCat(directory, " holds other files."));
   }
   if (auto error = MakeDirectory(directory)) return error;
+  // Also of a directory that somebody has made a moment ago.
+  if (auto error = SyncParentOf(directory)) return error;
   std::unique_ptr<DirectoryLock> lock;
   if (auto error = DirectoryLock::Take(directory, &lock)) return error;
   if (auto error = AckedFloor::Create(FloorPath(directory), request.directory)) return error;

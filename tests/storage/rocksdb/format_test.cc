@@ -1,13 +1,34 @@
 #include "storage/rocksdb/format.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <system_error>
 
 #include "storage/rocksdb/data_directory.h"
 #include "tests/storage/rocksdb/store_harness.h"
+
+namespace {
+
+// Paths that were synced, by whomever in this process.
+std::set<std::string>& Synced() {
+  static auto* synced = new std::set<std::string>;
+  return *synced;
+}
+
+}  // namespace
+
+extern "C" int fsync(int file) {
+  std::error_code error;
+  const auto link = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), error);
+  if (!error) Synced().insert(link.string());
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
 
 namespace quorum::storage {
 namespace {
@@ -51,6 +72,15 @@ TEST_F(FormatTest, MakesMissingParents) {
   const std::string nested = directory_ + "/a/b/";
   EXPECT_FALSE(Format(nested, MakeRequest(), RocksTuning(), &result).has_value());
   EXPECT_EQ(ReasonOfOpen(MakeOptions(nested)), "none");
+}
+
+// Whoever made it may not have synced its name.
+TEST_F(FormatTest, ADirectoryThatIsThereKeepsItsName) {
+  fs::create_directories(directory_);
+  Synced().clear();
+  EXPECT_EQ(ReasonOfFormat(MakeRequest()), "none");
+  EXPECT_EQ(Synced().count(fs::canonical(fs::path(directory_).parent_path())), 1u);
+  EXPECT_EQ(Synced().count(fs::canonical(directory_)), 1u);
 }
 
 TEST_F(FormatTest, ASecondTimeSaysSoAndChangesNothing) {
