@@ -134,7 +134,8 @@ QUORUM_NUMBER_FLAG(cache_bytes, 67108864, 1048576, 1099511627776,
                    "that keep up without the disk.");
 QUORUM_NUMBER_FLAG(unsynced_bytes_max, 67108864, 1048576, 1099511627776,
                    "[stable] Appended bytes that are not synced yet, of all shards; beyond it "
-                   "appends are refused. As many again bound what followers fetch. 64 MiB is what "
+                   "appends are refused. As many again bound what followers fetch, and four times "
+                   "as many what waits for its commit. 64 MiB is what "
                    "a disk syncs in less than the fetch timeout.");
 QUORUM_NUMBER_FLAG(fetch_bytes_max, 8388608, 65536, 24117248,
                    "[advanced] Records in one Fetch between nodes. 8 MiB fit below the largest "

@@ -21,6 +21,9 @@
 namespace quorum::shard {
 namespace {
 
+// Appends that wait for their commit, as a multiple of ShardConfig::unsynced_bytes_max.
+constexpr size_t kUnansweredFactor = 4;
+
 LeaderHint HintOf(const Partition& partition) {
   return LeaderHint{partition.replica.election().leader, partition.replica.election().epoch};
 }
@@ -159,8 +162,13 @@ void AddJudged(ShardState& shard, Partition& partition, JudgedAppend judged) {
 }
 
 // One batch is always taken, however large it is; else it would be refused for ever.
+bool IsAbove(size_t held, size_t more, size_t max) { return held > 0 && held + more > max; }
+
+// Bytes that wait for the disk, and those that wait for other nodes, which are not as fast.
 bool IsFull(const ShardState& shard, size_t bytes) {
-  return shard.unsynced_bytes > 0 && shard.unsynced_bytes + bytes > shard.config.unsynced_bytes_max;
+  const size_t max = shard.config.unsynced_bytes_max;
+  return IsAbove(shard.unsynced_bytes, bytes, max) ||
+         IsAbove(shard.unanswered_bytes, bytes, kUnansweredFactor * max);
 }
 
 // The partition that an append of `bytes` is for, or nothing when it has been refused. Without a
@@ -184,9 +192,11 @@ Partition* Admit(ShardState& shard, PartitionId id, size_t bytes, MonoTime deadl
   return nullptr;
 }
 
-raft::Token AddAppendWaiter(ShardState& shard, PartitionId id, MonoTime deadline,
+raft::Token AddAppendWaiter(ShardState& shard, PartitionId id, size_t bytes, MonoTime deadline,
                             std::function<void(AppendResult)> done) {
-  const raft::Token token = AddWaiter(shard, Waiter{id, WaitsForAppend{deadline, std::move(done)}});
+  const raft::Token token =
+      AddWaiter(shard, Waiter{id, WaitsForAppend{bytes, deadline, std::move(done)}});
+  shard.unanswered_bytes += bytes;
   if (deadline != kNever) shard.append_deadlines.emplace(deadline, token);
   return token;
 }
@@ -216,14 +226,14 @@ BindProducerResult BoundResult(const ProducerBinding& binding, const AppendResul
 
 void OnAppendCall(ShardState& shard, AppendCall call) {
   raft::RaftError error = raft::RaftError::kNone;
-  Partition* partition =
-      Admit(shard, call.partition, call.draft.records.size(), call.deadline, &error);
+  const size_t bytes = call.draft.records.size();
+  Partition* partition = Admit(shard, call.partition, bytes, call.deadline, &error);
   if (partition == nullptr) {
     call.done(Refused(error));
     return;
   }
   const raft::Token token =
-      AddAppendWaiter(shard, call.partition, call.deadline, std::move(call.done));
+      AddAppendWaiter(shard, call.partition, bytes, call.deadline, std::move(call.done));
   std::optional<JudgedAppend> judged = Judge(shard, *partition, call);
   if (judged.has_value()) {
     judged->token = token;
@@ -243,7 +253,7 @@ void OnBindProducerCall(ShardState& shard, BindProducerCall call) {
   const ProducerBinding binding =
       partition->producers.NextBinding(call.name, partition->replica.log().end());
   const raft::Token token =
-      AddAppendWaiter(shard, call.partition, call.deadline,
+      AddAppendWaiter(shard, call.partition, call.name.size(), call.deadline,
                       [binding, done = std::move(call.done)](const AppendResult& appended) {
                         done(BoundResult(binding, appended));
                       });
@@ -254,6 +264,7 @@ void SettleAppend(ShardState& shard, raft::Token token, AppendResult result) {
   std::optional<Waiter> waiter = TakeWaiter(shard, token);
   if (!waiter.has_value()) return;
   auto& waits = std::get<WaitsForAppend>(waiter->kind);
+  shard.unanswered_bytes -= waits.bytes;
   if (waits.deadline != kNever) shard.append_deadlines.erase({waits.deadline, token});
   if (result.outcome == AppendResult::Outcome::kRefused) {
     shard.seams.observer.OnRefusal(result.error);

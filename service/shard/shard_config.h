@@ -43,7 +43,7 @@ struct ShardConfig {
   size_t gated_max = 100'000;
   size_t writes_in_flight_max = 10'000;
   // Bytes that this shard's leaders have appended and that are not synced yet. Beyond it appends
-  // are refused.
+  // are refused. Four times as many may wait for their commit.
   size_t unsynced_bytes_max = 64 << 20;
   // Bytes that its followers have fetched and that are not synced yet. Beyond it a Fetch asks for
   // one batch only; what other Fetches have asked for still comes on top: two a session at most,

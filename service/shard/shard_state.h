@@ -158,6 +158,8 @@ struct WaitsInSession {
   uint64_t session_id = 0;
 };
 struct WaitsForAppend {
+  // Of its records, which its caller keeps in memory until it is answered.
+  size_t bytes = 0;
   MonoTime deadline = kNever;
   std::function<void(AppendResult)> done;
   // It was refused already, and only the reason waits for its commit.
@@ -214,6 +216,8 @@ struct ShardState {
   WriteInFlight round_in_flight;
   size_t unsynced_bytes = 0;
   size_t fetched_unsynced_bytes = 0;
+  // Those of all WaitsForAppend.
+  size_t unanswered_bytes = 0;
   DurableGate gate;
   LogCache cache;
 

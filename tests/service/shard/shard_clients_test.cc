@@ -186,6 +186,35 @@ TEST(ShardAppendTest, IsTakenHoweverLargeWhenNothingIsUnsynced) {
   EXPECT_EQ((*first)->outcome, Outcome::kCommitted);
 }
 
+// Each keeps its client's request in memory, whatever its leader's own disk says.
+TEST(ShardAppendTest, IsRefusedWhileTooMuchIsUncommitted) {
+  ShardConfig config;
+  config.unsynced_bytes_max = 1000;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  std::vector<Awaited<AppendResult>> appends;
+  const auto append = [&](MonoTime deadline = kNever) {
+    appends.push_back(shard.Append(kA, DraftOf(1, 600), deadline));
+    shard.Sync();
+    return !appends.back()->has_value();
+  };
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(append(i == 0 ? shard.now() + Ms(100) : kNever));
+  EXPECT_EQ(shard.shard().unsynced_bytes(), 0u);
+  EXPECT_FALSE(append()) << "4,000 bytes may wait";
+  EXPECT_EQ((*appends.back())->outcome, Outcome::kRefused);
+  EXPECT_EQ((*appends.back())->error, RaftError::kThrottled);
+  shard.Advance(Ms(100));
+  EXPECT_TRUE(append()) << "nobody waits for the first any more";
+  EXPECT_FALSE(append());
+  Acknowledge(shard, 2, shard.Replica(kA).log().end().value());
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(append());
+  EXPECT_FALSE(append());
+  (void)shard.Request(3, VoteBatch{{VoteFor(kA, 5, 100, 4)}});
+  shard.Sync();
+  for (const auto& result : appends) EXPECT_TRUE(result->has_value());
+  EXPECT_EQ(shard.shard().waiter_count(), 0u);
+}
+
 // --- Read
 
 TEST(ShardReadTest, ShowsWhatIsCommittedAndSyncedHere) {
