@@ -136,7 +136,9 @@ std::optional<JudgedAppend> Judge(const ShardState& shard, const Partition& part
   if (!call.expected_offset.has_value()) return std::nullopt;
   const std::optional<Offset> rests_on = WhyNotExpected(partition, *call.expected_offset);
   if (!rests_on.has_value()) return std::nullopt;
-  return Mismatch(partition, *rests_on);
+  // That the log is not as expected also says that the batch itself is not there.
+  const Offset new_since = verdict.has_value() ? verdict->rests_on : Offset(0);
+  return Mismatch(partition, std::max(*rests_on, new_since));
 }
 
 void SettleJudged(ShardState& shard, Partition& partition, const JudgedAppend& judged, bool lost) {

@@ -50,9 +50,9 @@ ProducerVerdict ProducerStates::Judge(const ProducerStamp& stamp, uint32_t recor
   ProducerVerdict verdict;
   const ProducerState* producer = Find(stamp.id);
   if (producer == nullptr) {
-    if (stamp.base_sequence == 0 && !IsNamed(stamp.id)) return verdict;
-    verdict.kind = Kind::kUnknownProducer;
     verdict.rests_on = RestsOn(stamp.id);
+    const bool begins = stamp.base_sequence == 0 && !IsNamed(stamp.id);
+    verdict.kind = begins ? Kind::kNew : Kind::kUnknownProducer;
     return verdict;
   }
   const ProducerBatch* batch = FindBatch(*producer, stamp, record_count);

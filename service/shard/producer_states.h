@@ -55,7 +55,7 @@ struct ProducerVerdict {
   Offset base_offset;
   int32_t epoch = 0;
   int64_t expected_sequence = 0;
-  // Every kind but kNew: true for ever once all below this offset is committed.
+  // True for ever once all below this offset is committed. Of kNew: that it is no duplicate.
   Offset rests_on;
 };
 

@@ -276,6 +276,22 @@ TEST_F(ShardProducersTest, AMismatchWithCommittedRecordsIsToldAtOnce) {
   EXPECT_EQ((*mismatch)->committed_end, Offset(3));
 }
 
+// Its client would take a refusal for proof that the batch is not in the log.
+TEST_F(ShardProducersTest, AMismatchWaitsForTheCommitOfWhatHasForgottenItsProducer) {
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 0);
+  wanted.expected_offset = 2;
+  (void)Add(wanted);
+  Commit();
+  shard_.MoveWall(int64_t{25} * 3600 * 1000);
+  (void)Add(Stamp(2, 0, 0));
+  const auto retry = Add(wanted);
+  shard_.Sync();
+  EXPECT_FALSE(retry->has_value()) << "if the second batch is cut, this one is a duplicate";
+  Commit();
+  ExpectRefused(retry, AppendRefusal::kOffsetMismatch);
+}
+
 TEST_F(ShardProducersTest, FencingIsCheckedBeforeTheCondition) {
   (void)Add(Stamp(1, 1, 0));
   Commit();
