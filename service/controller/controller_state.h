@@ -100,6 +100,8 @@ struct CreationWatch {
   std::optional<ReplicaKey> leader;
   // Which of the assigned replicas is asked next.
   size_t next = 0;
+  // The replica here was asked last; the others have their turn.
+  bool asked_here = false;
   bool asking = false;
   bool committed = false;
 };

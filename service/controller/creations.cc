@@ -1,7 +1,7 @@
 // On the leader of `__metadata`: partitions are "creating" until their first voter set is committed
-// in their own log. A replica of this node knows that by itself; elsewhere it is asked for with an
-// anonymous Fetch, as any reader would: a leader that names a watermark above 0 has committed its
-// first batch, which holds the voters.
+// in their own log. A replica of this node knows that by itself, unless it is quarantined or cut
+// off from its leader; so the others are asked too, with an anonymous Fetch, as any reader would: a
+// leader that names a watermark above 0 has committed its first batch, which holds the voters.
 
 #include <algorithm>
 #include <map>
@@ -98,7 +98,14 @@ void AskAll(ControllerState& state) {
     const PartitionPlan* plan = state.catalog.FindPartition(id);
     if (plan == nullptr) continue;
     const auto local = state.local.find(id);
-    if (local != state.local.end() && local->second == LocalLife::kOpen) {
+    const bool open = local != state.local.end() && local->second == LocalLife::kOpen;
+    watch.asked_here = open && !watch.asked_here;
+    if (watch.asked_here) {
+      AskOwnReplica(state, id);
+      continue;
+    }
+    const ReplicaKey respondent = Respondent(&watch, *plan);
+    if (respondent == state.config.self) {
       AskOwnReplica(state, id);
       continue;
     }
@@ -107,7 +114,7 @@ void AskAll(ControllerState& state) {
     entry.current_leader_epoch = watch.epoch;
     watch.asking = true;
     const Lane lane = shard::LaneOf(id, state.config.lane_count);
-    questions[Question{Respondent(&watch, *plan), lane}].push_back(entry);
+    questions[Question{respondent, lane}].push_back(entry);
   }
   for (const auto& [question, entries] : questions) Ask(state, question, entries);
 }

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <set>
+#include <vector>
 
+#include "service/base/prng.h"
 #include "tests/service/controller/mini_cluster.h"
 
 namespace quorum::controller {
@@ -294,6 +298,47 @@ TEST_P(LateVoterTest, BesideAWipedOne_ElectsNobody) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Directories, LateVoterTest, testing::Bool());
+
+// Found by the simulator (seed 373).
+TEST(NodeControllerTest, CreateTopic_IsSeenByAControllerWhoseOwnReplicaIsQuarantined) {
+  MiniCluster cluster(3, 0);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  MiniNode& first = *cluster.Controller();
+  const ControllerResult created = cluster.Create("orders", 3, 3);
+  std::optional<PartitionId> led;
+  for (uint32_t index = 0; index < 3; ++index) {
+    if (created.topic->partitions[index].assignment.front() == first.key()) {
+      led = FirstOf(created, index);
+    }
+  }
+  ASSERT_TRUE(led.has_value());
+  // It has its epoch's first records on disk, and the others have not.
+  ASSERT_TRUE(cluster.RunUntil(
+      [&] { return first.HasReplica(*led) && first.Find(*led)->log().end() > Offset(0); }));
+  cluster.RunFor(std::chrono::milliseconds(1));
+  ASSERT_EQ(first.Find(*led)->committed(), Offset(0));
+  std::vector<MiniNode*> nodes = cluster.Up();
+  for (MiniNode* node : nodes) node->Stop();
+  Prng prng(1);
+  ASSERT_TRUE(first.disk().FlipBitOfLog(*led, &prng));
+  // Two of them can elect a controller, and nobody for that partition.
+  MiniNode& last = nodes.back() == &first ? *nodes.front() : *nodes.back();
+  for (MiniNode* node : nodes) {
+    if (node != &last) node->Start();
+  }
+  ASSERT_TRUE(cluster.RunUntil([&] {
+    MiniNode* controller = cluster.LeaderOf(kMetadataPartition);
+    if (controller == nullptr || controller == &first) return controller != nullptr;
+    (void)controller->shard()->Post(
+        shard::ResignCall{kMetadataPartition, first.key(), [](const auto&, const auto&) {}});
+    return false;
+  }));
+  ASSERT_TRUE(first.Find(*led)->quarantine().has_value());
+  ASSERT_FALSE(AllCreated(cluster, created.topic->id));
+  last.Start();
+  EXPECT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, created.topic->id); }));
+  EXPECT_EQ(cluster.Controller(), &first);
+}
 
 TEST(NodeControllerTest, Registration_FencesAnOlderProcess) {
   MiniCluster cluster(3, 1);
