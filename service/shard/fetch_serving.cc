@@ -58,12 +58,22 @@ bool IsForThisLife(const ShardState& shard, const Envelope& envelope) {
   return envelope.to.incarnation.value_or(shard.config.incarnation) == shard.config.incarnation;
 }
 
+// Node ids come from whoever connects, so strangers are bounded; who is known keeps its place.
+bool HasRoomFor(const ShardState& shard, const SessionKey& stranger) {
+  const auto known =
+      std::count_if(shard.newest_sessions.begin(), shard.newest_sessions.end(),
+                    [&](const auto& entry) { return entry.first.lane == stranger.lane; });
+  return static_cast<size_t>(known) < shard.config.followers_max;
+}
+
 // Why a request that opens a session is refused; kNone when it is not.
 SessionError JudgeOpening(const ShardState& shard, const Envelope& envelope,
                           const SessionRequestPlace& place, const SessionKey& key) {
   if (place.lane_count != shard.config.lane_count) return SessionError::kInconsistentLaneCount;
   const auto newest = shard.newest_sessions.find(key);
-  if (newest == shard.newest_sessions.end()) return SessionError::kNone;
+  if (newest == shard.newest_sessions.end()) {
+    return HasRoomFor(shard, key) ? SessionError::kNone : SessionError::kSessionIdNotFound;
+  }
   const PeerIdentity& known = newest->second.follower;
   if (known.key != envelope.from.key) return SessionError::kNone;
   if (*envelope.from.incarnation < *known.incarnation) return SessionError::kSessionIdNotFound;

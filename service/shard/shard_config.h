@@ -54,6 +54,8 @@ struct ShardConfig {
   size_t fetch_bytes_max = 8 << 20;
   // Entries in one Fetch request.
   size_t fetch_entries_max = 20'000;
+  // Followers of one lane that have a session, or had one minutes ago. Beyond it others get none.
+  size_t followers_max = 1'000;
   // How often, at most, the lower bound of a partition's watermark is written beside its records,
   // and how soon without any.
   Duration bound_interval = std::chrono::seconds(1);

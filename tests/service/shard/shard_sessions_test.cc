@@ -381,6 +381,22 @@ TEST_F(ShardSessionsTest, ASessionLessFetchWaitsForTheFirstNewsOrItsDeadline) {
 
 // --- the follower's end
 
+// Node ids come from whoever connects.
+TEST(CrowdedSessionsTest, StrangersFindNoPlaceWhileTheyAreTooMany) {
+  ShardConfig config;
+  config.followers_max = 10;
+  ShardHarness shard(1, config);
+  for (int32_t node = 2; node < 12; ++node) {
+    EXPECT_FALSE(shard.Fetch(node, 1, 1, {})->has_value());
+  }
+  const auto stranger = shard.Fetch(12, 1, 1, {});
+  ASSERT_TRUE(stranger->has_value());
+  EXPECT_EQ(ErrorOf(stranger), SessionError::kSessionIdNotFound);
+  EXPECT_FALSE(shard.Fetch(2, 2, 1, {})->has_value()) << "it is known";
+  shard.Advance(std::chrono::minutes(6), std::chrono::seconds(1));
+  EXPECT_FALSE(shard.Fetch(12, 2, 1, {})->has_value()) << "the others have vanished";
+}
+
 TEST(FollowerOfSessionTest, AFailedSessionIsOpenedAnewAndNamesEverybody) {
   ShardHarness shard;
   shard.Follow({kA, kB});
