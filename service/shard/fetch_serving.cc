@@ -263,6 +263,7 @@ void FinishLooseFetch(ShardState& shard, uint64_t id) {
   if (again == shard.pending_fetches.end() || !again->second.waiting.empty()) return;
   PendingFetch done = std::move(again->second);
   shard.pending_fetches.erase(again);
+  shard.loose_fetch_bytes -= done.bytes;
   done.reply(Respond(shard, std::move(done.answer)));
 }
 
@@ -279,10 +280,19 @@ void AnswerLooseFetch(ShardState& shard, uint64_t id, FetchAnswerEntry entry) {
 
 void OnLooseFetch(ShardState& shard, const Envelope& envelope, const FetchBatch& batch,
                   PeerReply reply) {
+  if (shard.pending_fetches.size() >= shard.config.loose_fetches_max) {
+    shard.seams.observer.OnRefusal(raft::RaftError::kThrottled);
+    reply(Respond(shard, RefusedRequest{EnvelopeError::kThrottled}));
+    return;
+  }
   const uint64_t id = ++shard.last_pending;
   PendingFetch& fetch = shard.pending_fetches[id];
   fetch.reply = std::move(reply);
-  fetch.bytes_left = std::min(batch.max_bytes, shard.config.fetch_bytes_max);
+  // With nothing left it still brings one batch.
+  fetch.bytes = std::min({batch.max_bytes, shard.config.fetch_bytes_max,
+                          shard.config.loose_fetch_bytes_max - shard.loose_fetch_bytes});
+  fetch.bytes_left = fetch.bytes;
+  shard.loose_fetch_bytes += fetch.bytes;
   fetch.deadline = shard.now + std::min(batch.max_wait, shard.config.raft.fetch_max_wait);
   const bool may_wait = batch.max_wait > Duration::zero();
   const std::map<PartitionId, int> named = CountNames(batch);

@@ -56,6 +56,10 @@ struct ShardConfig {
   size_t fetch_entries_max = 20'000;
   // Followers of one lane that have a session, or had one minutes ago. Beyond it others get none.
   size_t followers_max = 1'000;
+  // Fetches without a session that wait. Beyond it one is refused.
+  size_t loose_fetches_max = 1'000;
+  // Records that all of these together may ask for, in bytes. Beyond it each brings one batch.
+  size_t loose_fetch_bytes_max = 64 << 20;
   // How often, at most, the lower bound of a partition's watermark is written beside its records,
   // and how soon without any.
   Duration bound_interval = std::chrono::seconds(1);

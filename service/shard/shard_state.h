@@ -133,6 +133,8 @@ struct PendingFetch {
   PeerReply reply;
   FetchAnswer answer;
   std::map<PartitionId, raft::Token> waiting;
+  // Its part of ShardState::loose_fetch_bytes, and what is left of it.
+  size_t bytes = 0;
   size_t bytes_left = 0;
   MonoTime deadline;
 };
@@ -226,6 +228,7 @@ struct ShardState {
   std::set<std::pair<MonoTime, raft::Token>> append_deadlines;
   std::map<uint64_t, PendingBatch> pending_batches;
   std::map<uint64_t, PendingFetch> pending_fetches;
+  size_t loose_fetch_bytes = 0;
   uint64_t last_pending = 0;
 
   PeerOutbox outbox;

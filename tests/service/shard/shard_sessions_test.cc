@@ -397,6 +397,57 @@ TEST(CrowdedSessionsTest, StrangersFindNoPlaceWhileTheyAreTooMany) {
   EXPECT_FALSE(shard.Fetch(12, 2, 1, {})->has_value()) << "the others have vanished";
 }
 
+// A reader's fetch at the log end, which waits.
+FetchBatch WaitingFetch(size_t max_bytes) {
+  FetchBatch batch;
+  batch.anonymous = true;
+  batch.max_wait = Ms(500);
+  batch.max_bytes = max_bytes;
+  batch.entries = {FetchAt(kA, 1, 2, 1, 2)};
+  return batch;
+}
+
+TEST(CrowdedSessionsTest, TooManySessionLessFetchesAreRefused) {
+  ShardConfig config;
+  config.loose_fetches_max = 3;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(shard.Request(3, WaitingFetch(100))->has_value());
+  const size_t waiters = shard.shard().waiter_count();
+  const auto refused = shard.Request(3, WaitingFetch(100));
+  ASSERT_TRUE(refused->has_value());
+  EXPECT_EQ(std::get<RefusedRequest>((*refused)->body).error, EnvelopeError::kThrottled);
+  EXPECT_EQ(shard.shard().waiter_count(), waiters);
+  shard.Advance(Ms(600));
+  EXPECT_FALSE(shard.Request(3, WaitingFetch(100))->has_value());
+}
+
+TEST(CrowdedSessionsTest, SessionLessFetchesShareTheirBytes) {
+  ShardConfig config;
+  config.cache_bytes_max = 0;
+  config.loose_fetch_bytes_max = 1000;
+  ShardHarness shard(1, config);
+  shard.Lead(kA, VotersOf(3));
+  for (int i = 0; i < 10; ++i) (void)shard.Append(kA);
+  shard.Sync();
+  FetchBatch fetch = WaitingFetch(800);
+  fetch.entries = {FetchAt(kA, 1, 0, 0)};
+  const auto size_of = [](const Awaited<LaneResponse>& response) {
+    return FetchedOf(**response, kA)->batches.size();
+  };
+  const auto first = shard.Request(3, fetch);
+  const auto second = shard.Request(3, fetch);
+  const auto third = shard.Request(3, fetch);
+  shard.Read();
+  ASSERT_TRUE(first->has_value() && second->has_value() && third->has_value());
+  EXPECT_GT(size_of(first), size_of(second));
+  EXPECT_EQ(size_of(third), 1u) << "nothing is left";
+  const auto later = shard.Request(3, fetch);
+  shard.Read();
+  ASSERT_TRUE(later->has_value());
+  EXPECT_EQ(size_of(later), size_of(first));
+}
+
 TEST(FollowerOfSessionTest, AFailedSessionIsOpenedAnewAndNamesEverybody) {
   ShardHarness shard;
   shard.Follow({kA, kB});
