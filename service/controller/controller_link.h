@@ -29,6 +29,10 @@ class ControllerLink {
   // A node has registered, with these addresses.
   virtual void OnNode(const NodeView& node) = 0;
 
+  // The controller refuses to register this node, which goes on asking: another directory of its id
+  // may be about to end. Told once for each reason.
+  virtual void OnRegistrationRefused(const std::string& reason) = 0;
+
   // The catalog cannot be understood any more: this node stops acting on it. `reason` is for
   // people.
   virtual void OnCatalogFailure(const std::string& reason) = 0;

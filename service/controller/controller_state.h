@@ -151,6 +151,8 @@ struct ControllerState {
   // When it asks although it has not caught up with the catalog.
   std::optional<MonoTime> register_unread_at;
   MonoTime register_at;
+  // The last reason that was told.
+  std::string registration_refusal;
 
   // --- changes.cc ---
   std::deque<Change> changes;

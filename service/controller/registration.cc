@@ -38,6 +38,11 @@ void OnAnswer(ControllerState& state, const std::optional<ControllerResult>& res
   if (result->error == ControllerError::kFencedIncarnation ||
       result->error == ControllerError::kInconsistentLaneCount) {
     state.seams.link.OnFenced(result->message);
+  } else if (result->error == ControllerError::kDuplicateRegistration ||
+             result->error == ControllerError::kInvalidRequest) {
+    if (std::exchange(state.registration_refusal, result->message) != result->message) {
+      state.seams.link.OnRegistrationRefused(result->message);
+    }
   }
 }
 

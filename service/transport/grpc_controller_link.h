@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "service/base/check.h"
 #include "service/controller/controller_link.h"
 #include "service/transport/address_book.h"
 #include "service/transport/envelope_codec.h"
@@ -36,6 +37,9 @@ class GrpcControllerLink : public controller::ControllerLink {
                 Duration timeout,
                 std::function<void(std::optional<controller::ControllerResult>)> done) override;
   void OnNode(const controller::NodeView& node) override;
+  void OnRegistrationRefused(const std::string& reason) override {
+    LOG(WARNING) << "the cluster does not register this node, which asks on: " << reason;
+  }
   void OnCatalogFailure(const std::string& reason) override { parts_.on_catalog_failure(reason); }
   void OnFenced(const std::string& reason) override { parts_.on_fenced(reason); }
 

@@ -158,6 +158,7 @@ class SimNode : public NetworkHost,
                 std::function<void(std::optional<controller::ControllerResult>)> done) override;
   void OnNode(const controller::NodeView&) override {}
   void OnCatalogFailure(const std::string& reason) override;
+  void OnRegistrationRefused(const std::string&) override {}
   void OnFenced(const std::string& reason) override;
 
   // --- sim_node_machine.cc ---

@@ -55,6 +55,7 @@ class MiniNode : public shard::PeerTransport, public shard::ShardDirectory, publ
   bool HasReplica(PartitionId partition) const { return Find(partition) != nullptr; }
   const std::string& fenced() const { return fenced_; }
   const std::string& failure() const { return failure_; }
+  const std::vector<std::string>& refusals() const { return refusals_; }
   storage::MemoryDisk& disk() { return disk_; }
 
   void RunOnce();
@@ -66,6 +67,7 @@ class MiniNode : public shard::PeerTransport, public shard::ShardDirectory, publ
   void Register(const ReplicaKey& leader, const BrokerRegistration& registration, Duration timeout,
                 std::function<void(std::optional<ControllerResult>)> done) override;
   void OnNode(const NodeView& node) override;
+  void OnRegistrationRefused(const std::string& reason) override { refusals_.push_back(reason); }
   void OnCatalogFailure(const std::string& reason) override { failure_ = reason; }
   void OnFenced(const std::string& reason) override { fenced_ = reason; }
 
@@ -82,6 +84,7 @@ class MiniNode : public shard::PeerTransport, public shard::ShardDirectory, publ
   uint64_t life_ = 0;
   std::string fenced_;
   std::string failure_;
+  std::vector<std::string> refusals_;
 };
 
 class MiniCluster {

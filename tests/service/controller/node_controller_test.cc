@@ -1,6 +1,7 @@
 // The catalog at work: nodes register, topics are created and deleted, replicas are born and buried
 // by the rules of docs/architecture.md 7, over real shards and simulated disks.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -372,6 +373,19 @@ TEST(NodeControllerTest, Registration_FencesAnOlderProcess) {
   EXPECT_EQ(errors[2], ControllerError::kDuplicateRegistration);
   EXPECT_EQ(errors[3], ControllerError::kInconsistentLaneCount);
   EXPECT_TRUE(registered()) << "nothing of it reached the catalog";
+}
+
+TEST(NodeControllerTest, Registration_RefusedIsToldOnceAndAskedForAgain) {
+  MiniCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  // Under another directory before the cluster has noticed that the first one is gone.
+  MiniNode& node = cluster.node(4);
+  node.Stop();
+  node.Wipe(DirectoryId{0xe0, 4});
+  node.Start();
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  EXPECT_THAT(node.refusals(),
+              testing::ElementsAre("another data directory of this node id is alive"));
 }
 
 // The catalog keeps a registration for ever and repeats it to everybody, so it has a size.
