@@ -221,7 +221,7 @@ void Faults::StickDisk(SimNode& node) {
 void Faults::ChangeClock(SimNode& node) {
   world_.statistics.Add(Counter::kClockChanges);
   if (prng_.Chance(500'000)) {
-    node.clock().JumpWallTime(prng_.Between(-60'000, 60'000));
+    node.clock().JumpWallTime(prng_.Between(-600'000, 600'000));
     return;
   }
   node.SetClockRate(prng_.Between(500'000, 2'000'000));
