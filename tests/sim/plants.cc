@@ -32,23 +32,23 @@ bool Passes(const std::string& plant, uint64_t seed) {
 
 const std::vector<KnownPlant>& KnownPlants() {
   static const std::vector<KnownPlant>& plants = *new std::vector<KnownPlant>{
-      {"M01", 1},    {"M03", 2},  {"M04", 1}, {"M05", 1}, {"M06", 1},   {"M07", 1},
-      {"M09", 1},    {"M10", 49}, {"M11", 1}, {"M13", 1}, {"M37", 147}, {"M38", 21},
-      {"M39", 1},    {"M40", 14}, {"M41", 6}, {"M42", 1}, {"M43", 1},   {"M44", 58},
-      {"M45", 1033}, {"M47", 3},  {"M50", 3}, {"M51", 9},
+      {"M01", 1}, {"M03", 1},  {"M04", 1},  {"M05", 1},  {"M06", 1}, {"M07", 1},
+      {"M09", 1}, {"M10", 49}, {"M11", 11}, {"M13", 16}, {"M37", 1}, {"M38", 19},
+      {"M39", 1}, {"M40", 6},  {"M41", 6},  {"M42", 1},  {"M43", 1}, {"M44", 11},
+      {"M45", 9}, {"M47", 1},  {"M50", 1},  {"M51", 9},
   };
   return plants;
 }
 
+bool PassesWithoutPlant(uint64_t seed) { return Passes("", seed); }
+
 std::optional<uint64_t> FindPlant(const std::string& plant, uint64_t from, uint64_t seeds) {
   CHECK(plants::ParsePlant(plant) != Plant::kNone) << plant;
   for (uint64_t i = 0; i < seeds; ++i) {
-    if (!Passes(plant, from + i)) return from + i;
+    if (!Passes(plant, from + i) && PassesWithoutPlant(from + i)) return from + i;
   }
   return std::nullopt;
 }
-
-bool PassesWithoutPlant(uint64_t seed) { return Passes("", seed); }
 
 int FindPlants(uint64_t from, uint64_t seeds, const std::string& only) {
   int missing = 0;

@@ -20,7 +20,8 @@ struct KnownPlant {
 
 const std::vector<KnownPlant>& KnownPlants();
 
-// The first seed at or after `from` that finds the plant; empty when none of `seeds` does.
+// The first seed at or after `from` that finds the plant, and nothing without it; empty when none
+// of `seeds` does.
 std::optional<uint64_t> FindPlant(const std::string& plant, uint64_t from, uint64_t seeds);
 
 // Whether nothing is found in the seed when no bug is planted.

@@ -1,5 +1,5 @@
 // Every planted bug of the layers that the simulator runs is found: the test of the test
-// (reliability.md 6.4). The seed that finds it finds nothing without it.
+// (reliability.md 6.4), by a seed that finds nothing without it.
 
 #include "tests/sim/plants.h"
 
@@ -20,8 +20,8 @@ class PlantsTest : public ::testing::TestWithParam<KnownPlant> {};
 
 TEST_P(PlantsTest, IsFound) {
   const std::optional<uint64_t> seed = FindPlant(GetParam().name, GetParam().seed, kSeedsMax);
-  ASSERT_TRUE(seed.has_value()) << GetParam().name << " is not found in " << kSeedsMax << " seeds";
-  EXPECT_TRUE(PassesWithoutPlant(*seed)) << "seed " << *seed << " fails without a plant, too";
+  EXPECT_TRUE(seed.has_value()) << GetParam().name << " is not found in " << kSeedsMax << " seeds";
+  EXPECT_TRUE(PassesWithoutPlant(GetParam().seed)) << "another bug is found by the known seed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantsTest, ::testing::ValuesIn(KnownPlants()),
