@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "service/base/record_codec.h"
@@ -33,6 +34,7 @@ void ProducerOracle::OnMade(uint64_t payload, PartitionId partition, const Produ
   made.partition = partition;
   made.stamp = stamp;
   made.records = records;
+  sequences_[{stamp.id, stamp.epoch}].insert(stamp.base_sequence);
   made_.emplace(payload, made);
 }
 
@@ -226,6 +228,13 @@ bool ProducerOracle::IsDeposed(PartitionId partition, const shard::AppendResult&
   return !leaders.empty() && result.hint.epoch < leaders.rbegin()->first;
 }
 
+bool ProducerOracle::IsFarBehind(const Made& made) const {
+  const std::set<int64_t>& sequences = sequences_.at({made.stamp.id, made.stamp.epoch});
+  const auto behind =
+      std::distance(sequences.upper_bound(made.stamp.base_sequence), sequences.end());
+  return static_cast<size_t>(behind) >= kProducerBatchesMax;
+}
+
 void ProducerOracle::CheckRefused(Made& made, const shard::AppendResult& result) {
   if (result.error == raft::RaftError::kFencedLeaderEpoch) return CheckFencedEpoch(made, result);
   if (result.refusal == shard::AppendRefusal::kNone) return;
@@ -275,7 +284,7 @@ void ProducerOracle::CheckFencedEpoch(const Made& made, const shard::AppendResul
     failure_.Report("condition", ToText(made.partition), " a batch is refused in epoch ",
                     result.hint.epoch.value(), " as if it were for an older one");
   }
-  if (!made.found.has_value() || IsDeposed(made.partition, result)) return;
+  if (!made.found.has_value() || IsDeposed(made.partition, result) || IsFarBehind(made)) return;
   // After its producer's newest epoch began, a leader may have forgotten the batch.
   const auto known = model.producers.find(made.stamp.id);
   if (known == model.producers.end() || known->second.epoch != made.stamp.epoch) return;

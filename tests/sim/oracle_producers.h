@@ -113,6 +113,9 @@ class ProducerOracle {
   void CheckRefused(Made& made, const shard::AppendResult& result);
   void CheckMismatch(Made& made, const shard::AppendResult& result);
   void CheckFencedEpoch(const Made& made, const shard::AppendResult& result);
+  // Whether a log may hold more batches behind it than are remembered: a producer counts those
+  // without an outcome, and not from the oldest of them on.
+  bool IsFarBehind(const Made& made) const;
   // A leader that is deposed and does not know it yet judges by what it has.
   bool IsDeposed(PartitionId partition, const shard::AppendResult& result) const;
 
@@ -122,6 +125,8 @@ class ProducerOracle {
   const int64_t expiry_ms_;
   std::map<PartitionId, Model> models_;
   std::map<uint64_t, Made> made_;
+  // The sequences that were made in each epoch of each producer.
+  std::map<std::pair<int64_t, int32_t>, std::set<int64_t>> sequences_;
   std::map<int64_t, int64_t> ids_;
   std::set<std::tuple<PartitionId, int64_t, int32_t>> bound_;
   std::vector<Answer> answers_;
