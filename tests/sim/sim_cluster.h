@@ -68,6 +68,8 @@ class SimCluster {
   // Empty when every live replica shows all that its leader has, and every call is answered.
   std::string WhatMembersMiss() const;
   bool IsExempt(PartitionId partition, const SimNode& node) const;
+  // Whether a replica that nobody waits for still fetches what it misses, and keeps others busy.
+  bool SomebodyIsBehind() const;
   // Empty when what the catalog says of this partition is so on every node.
   std::string WhatReplicasMiss(PartitionId partition, const PartitionFact& fact) const;
   // Empty when every topic is there or gone as its administrator wishes, every node knows it, and
