@@ -59,6 +59,8 @@ struct ControllerConfig {
   size_t changes_max = 1'000;
   size_t mailbox_max = 100'000;
   uint32_t partitions_max = 10'000;
+  // Partitions that are "creating" and asked about in one round.
+  size_t creations_asked_max = 1'000;
 };
 
 struct ControllerSeams {
@@ -165,6 +167,8 @@ struct ControllerState {
 
   // --- creations.cc ---
   std::map<PartitionId, CreationWatch> creations;
+  // The one that was asked about last.
+  PartitionId creation_asked;
   MonoTime check_creations_at;
   bool marking = false;
 };

@@ -17,7 +17,8 @@
 namespace quorum::controller {
 namespace {
 
-constexpr uint64_t kAskedAtOnceMax = 1'000;
+// Records in a batch; far below what a batch may have in bytes.
+constexpr uint32_t kMarkedAtOnceMax = 5'000;
 
 void NoteCommitted(ControllerState& state, PartitionId id) {
   const auto found = state.creations.find(id);
@@ -82,19 +83,34 @@ void Ask(ControllerState& state, const Question& question,
       });
 }
 
-// The replica to ask: the leader where one is known, else the assigned ones in turn.
+// The replica to ask: the leader where one is known, and the assigned ones, in turn.
 ReplicaKey Respondent(CreationWatch* watch, const PartitionPlan& plan) {
   const size_t turn = watch->next++;
-  if (watch->leader.has_value() && turn % 2 == 0) return *watch->leader;
-  return plan.assignment[turn % plan.assignment.size()];
+  if (!watch->leader.has_value()) return plan.assignment[turn % plan.assignment.size()];
+  // What is known of the leader may be old.
+  if (turn % 2 == 0) return *watch->leader;
+  return plan.assignment[turn / 2 % plan.assignment.size()];
+}
+
+// Those to ask about next, at most so many: all have their turn, also behind some that nobody
+// leads.
+std::vector<PartitionId> NextAsked(ControllerState& state) {
+  std::vector<PartitionId> asked;
+  auto next = state.creations.upper_bound(state.creation_asked);
+  for (size_t left = state.creations.size(); left > 0; --left, ++next) {
+    if (next == state.creations.end()) next = state.creations.begin();
+    if (next->second.asking || next->second.committed) continue;
+    if (asked.size() == state.config.creations_asked_max) break;
+    asked.push_back(next->first);
+  }
+  if (!asked.empty()) state.creation_asked = asked.back();
+  return asked;
 }
 
 void AskAll(ControllerState& state) {
   std::map<Question, std::vector<shard::FetchEntry>> questions;
-  uint64_t asked = 0;
-  for (auto& [id, watch] : state.creations) {
-    if (watch.asking || watch.committed) continue;
-    if (++asked > kAskedAtOnceMax) break;
+  for (const PartitionId& id : NextAsked(state)) {
+    CreationWatch& watch = state.creations.at(id);
     const PartitionPlan* plan = state.catalog.FindPartition(id);
     if (plan == nullptr) continue;
     const auto local = state.local.find(id);
@@ -131,12 +147,13 @@ void Refresh(ControllerState& state) {
   }
 }
 
-// One batch for all that have got there.
+// One batch for those that have got there.
 void Mark(ControllerState& state) {
   RecordsBuilder builder;
   for (const auto& [id, watch] : state.creations) {
     const PartitionPlan* plan = state.catalog.FindPartition(id);
     if (!watch.committed || plan == nullptr) continue;
+    if (builder.record_count() == kMarkedAtOnceMax) break;
     PartitionPlan created = *plan;
     created.life = PartitionLife::kCreated;
     builder.Add(EncodeCatalogRecord(created));

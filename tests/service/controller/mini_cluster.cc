@@ -57,6 +57,7 @@ void MiniNode::Start() {
   config.self = key_;
   config.incarnation = store.node.incarnation;
   config.lane_count = store.node.lanes;
+  config.creations_asked_max = cluster_.creations_asked_max;
   config.endpoints = {
       NodeEndpoint{"client", "127.0.0.1:" + std::to_string(7100 + key_.id.value())}};
   controller_ = std::make_unique<NodeController>(

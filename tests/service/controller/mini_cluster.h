@@ -92,6 +92,9 @@ class MiniCluster {
   // Nodes 1..voters found the cluster, the next `observers` join it.
   MiniCluster(int voters, int observers);
 
+  // What nodes that start from now on have.
+  size_t creations_asked_max = 1'000;
+
   MiniNode& node(int id) { return *nodes_.at(NodeId(id)); }
   ManualClock& clock() { return clock_; }
   std::vector<MiniNode*> Up();

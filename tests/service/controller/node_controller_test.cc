@@ -300,6 +300,27 @@ TEST_P(LateVoterTest, BesideAWipedOne_ElectsNobody) {
 
 INSTANTIATE_TEST_SUITE_P(Directories, LateVoterTest, testing::Bool());
 
+TEST(NodeControllerTest, CreateTopic_IsSeenBehindManyThatNobodyLeads) {
+  MiniCluster cluster(3, 3);
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.AllRegistered(); }));
+  cluster.creations_asked_max = 2;
+  for (const int id : {1, 2, 3}) {
+    cluster.node(id).Stop();
+    cluster.node(id).Start();
+  }
+  ASSERT_TRUE(cluster.RunUntil([&] { return cluster.Controller() != nullptr; }));
+  cluster.RunFor(std::chrono::seconds(1));
+  // They count as alive, and are gone before they hear of the topic.
+  for (const int id : {4, 5, 6}) cluster.node(id).Stop();
+  const ControllerResult stuck = cluster.Create("stuck", 12, 2);
+  ASSERT_EQ(stuck.error, ControllerError::kNone) << stuck.message;
+  cluster.RunFor(std::chrono::seconds(5));
+  ASSERT_FALSE(AllCreated(cluster, stuck.topic->id));
+  const ControllerResult later = cluster.Create("later", 3, 3);
+  ASSERT_EQ(later.error, ControllerError::kNone) << later.message;
+  EXPECT_TRUE(cluster.RunUntil([&] { return AllCreated(cluster, later.topic->id); }));
+}
+
 // Found by the simulator (seed 373).
 TEST(NodeControllerTest, CreateTopic_IsSeenByAControllerWhoseOwnReplicaIsQuarantined) {
   MiniCluster cluster(3, 0);
