@@ -16,20 +16,18 @@ constexpr Duration kDiagnosisTime = std::chrono::seconds(2);
 constexpr int kPagesMax = 10000;
 
 template <typename Request, typename Response>
-Result<Response> Read(const std::shared_ptr<ClientCore>& core, Request request,
-                      CallOptions options) {
-  return Call<Request, Response>(core,
-                                 CallSettings{CallKind::kRead, std::nullopt, std::move(options)},
-                                 std::move(request), StepsOf<Request, Response>());
+Result<Response> Read(const std::shared_ptr<ClientCore>& core, Request request, CallOptions options,
+                      Duration attempt_time_max = CallSettings().attempt_time_max) {
+  CallSettings settings{CallKind::kRead, std::nullopt, std::move(options), attempt_time_max};
+  return Call<Request, Response>(core, std::move(settings), std::move(request),
+                                 StepsOf<Request, Response>());
 }
 
 Result<v1::DescribeQuorumResponse> Diagnose(const std::shared_ptr<ClientCore>& core,
                                             v1::DescribeQuorumRequest request,
                                             CallOptions options) {
-  CallSettings settings{CallKind::kRead, std::nullopt, std::move(options), kDiagnosisTime};
-  return Call<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
-      core, std::move(settings), std::move(request),
-      StepsOf<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>());
+  return Read<v1::DescribeQuorumRequest, v1::DescribeQuorumResponse>(
+      core, std::move(request), std::move(options), kDiagnosisTime);
 }
 
 template <typename Request, typename Response>

@@ -72,8 +72,9 @@ void CallFlow::OnConnected(NodeStubs* node) {
     return TryCandidate();
   }
   core_.cache.NoteReachable(address_);
-  if (Left() < SendTimeMin())
+  if (Left() < SendTimeMin()) {
     return AttemptFailed(NotSentError("too little time was left to send it"));
+  }
   state_ = State::kSending;
   ++attempts_;
   Send(*node);

@@ -65,7 +65,6 @@ class ProducerLane : public std::enable_shared_from_this<ProducerLane> {
 
   void StartCall(const ProducerBatchPointer& batch);
   void OnAnswer(const ProducerBatchPointer& batch, Result<v1::AppendResponse> result);
-  void OnCommitted(const ProducerBatchPointer& batch, const Committed& committed);
   void OnFailed(const ProducerBatchPointer& batch, Error error);
   // Decides a batch that failed for good.
   void Conclude(const ProducerBatchPointer& batch);

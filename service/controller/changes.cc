@@ -150,8 +150,9 @@ std::string FindFault(const BrokerRegistration& registration) {
       registration.key.directory.IsZero() || registration.incarnation < Incarnation(1)) {
     return "a registration names a node, a directory, an incarnation and an endpoint";
   }
-  if (registration.incarnation >= shard::kIncarnationLimit)
+  if (registration.incarnation >= shard::kIncarnationLimit) {
     return "the incarnation is out of range";
+  }
   if (registration.endpoints.size() > kEndpointsMax) {
     return absl::StrCat("at most ", kEndpointsMax, " endpoints");
   }
