@@ -104,7 +104,9 @@ grpc::ServerUnaryReactor* AdminService::CreateTopic(grpc::CallbackServerContext*
     parts_.controller.CreateTopic(creation, std::move(done));
   };
   steps.shown = [this](const v1::CreateTopicResponse& made) {
-    return parts_.catalog.FindTopic(TopicId(made.topic().topic_id())) != nullptr;
+    // One that was deleted before it could be described will never be seen.
+    return !made.has_topic() ||
+           parts_.catalog.FindTopic(TopicId(made.topic().topic_id())) != nullptr;
   };
   steps.encode = [this](const controller::ControllerResult& result, v1::CreateTopicResponse* made) {
     if (result.topic == nullptr) return;

@@ -58,7 +58,8 @@ class ProgramTest : public testing::Test {
   }
 
   static std::string MakeFolder() {
-    std::string path = absl::StrCat(getenv("TEST_TMPDIR"), "/programXXXXXX");
+    // The end is what mkdtemp makes a name of.
+    std::string path = absl::StrCat(getenv("TEST_TMPDIR"), "/program", std::string(6, 'X'));
     EXPECT_NE(mkdtemp(path.data()), nullptr);
     return path;
   }

@@ -95,6 +95,15 @@ TEST_F(AdminTest, ANodeWhoseCatalogLagsForLongAnswersAllTheSame) {
   EXPECT_LT(one_.catalog.lag(), 999'999) << "it has not looked again";
 }
 
+TEST_F(AdminTest, ATopicThatIsGoneAgainIsNotLookedFor) {
+  one_.controller.result.error = ControllerError::kNotController;
+  one_.controller.result.hint = {KeyOf(2), Epoch(5)};
+  one_.catalog.Lag(1'000'000);
+  ASSERT_TRUE(Create(Request()).ok());
+  EXPECT_FALSE(created_.has_topic());
+  EXPECT_EQ(one_.catalog.lag(), 1'000'000);
+}
+
 TEST_F(AdminTest, AChangeThatMayHaveBeenMadeIsNotRepeated) {
   one_.controller.result.error = ControllerError::kOutcomeUnknown;
   const grpc::Status status = Create(Request());
