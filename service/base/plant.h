@@ -23,6 +23,7 @@ enum class Plant {
   kM10,  // Truncation below the watermark is allowed.
   kM11,  // The epoch index is not cut with the log.
   kM13,  // A parked fetch is left hanging when leadership is lost.
+  kM33,  // A read is answered without proof of leadership.
   kM37,  // A completion from before a truncation raises the durable end.
   kM38,  // A replica opened late starts from the partition's first voters.
   kM39,  // A changed partition is left out of its session instead of withdrawn.
@@ -34,6 +35,7 @@ enum class Plant {
   kM45,  // Producer state expires by a local clock.
   kM46,  // A forwarder repeats an append of unknown outcome.
   kM47,  // The condition of an append is judged against the high watermark.
+  kM48,  // A session answer from before a read counts as its proof.
   kM50,  // The condition of an append is judged against the log end.
   kM51,  // A restart loses the producer states above those that are stored.
 };

@@ -3,7 +3,8 @@
 // The core gives offsets and knows of leadership and epochs; producers and conditions are judged
 // here, against everything in the log, before the core is asked. What is in the log already, and
 // what must not get there, never reaches the core. A judgement waits in Partition::judged until
-// what it rests on is committed: told earlier it would be a dirty read.
+// what it rests on is committed: told earlier it would be a dirty read. A refusal also waits for
+// the proof that this replica still led when it was asked: told earlier it would be a stale one.
 
 #include <algorithm>
 #include <chrono>
@@ -148,9 +149,22 @@ void SettleJudged(ShardState& shard, Partition& partition, const JudgedAppend& j
   SettleGated(shard, partition, judged.token, std::move(result));
 }
 
+bool IsRefusal(const JudgedAppend& judged) {
+  return judged.if_committed.outcome == AppendResult::Outcome::kRefused;
+}
+
+// Certain to stay true, and to have been true when it was asked for.
+bool IsCertain(const ShardState& shard, const Partition& partition, JudgedAppend* judged) {
+  if (judged->round.has_value() && IsProven(shard, partition, *judged->round)) {
+    judged->round.reset();
+  }
+  return !judged->round.has_value() && judged->rests_on <= partition.replica.committed();
+}
+
 // Tells the judgement now, or when it has become certain.
 void AddJudged(ShardState& shard, Partition& partition, JudgedAppend judged) {
-  if (judged.rests_on <= partition.replica.committed()) {
+  if (IsRefusal(judged)) judged.round = BeginReadRound(shard, partition);
+  if (IsCertain(shard, partition, &judged)) {
     SettleJudged(shard, partition, judged, false);
     return;
   }
@@ -158,8 +172,8 @@ void AddJudged(ShardState& shard, Partition& partition, JudgedAppend judged) {
     SettleGated(shard, partition, judged.token, Refused(raft::RaftError::kThrottled));
     return;
   }
-  const bool refused = judged.if_committed.outcome == AppendResult::Outcome::kRefused;
-  std::get<WaitsForAppend>(shard.waiters.at(judged.token).kind).refused = refused;
+  std::get<WaitsForAppend>(shard.waiters.at(judged.token).kind).refused = IsRefusal(judged);
+  if (judged.round.has_value()) shard.open_rounds.insert(partition.id);
   partition.judged.push_back(std::move(judged));
 }
 
@@ -294,7 +308,7 @@ void ConcludeJudged(ShardState& shard, Partition& partition) {
   for (JudgedAppend& judged : std::exchange(partition.judged, {})) {
     if (!leads || judged.epoch != epoch) {
       SettleJudged(shard, partition, judged, true);
-    } else if (judged.rests_on <= committed) {
+    } else if (IsCertain(shard, partition, &judged)) {
       SettleJudged(shard, partition, judged, false);
     } else {
       waiting.push_back(std::move(judged));

@@ -34,7 +34,7 @@ struct LeaderHint {
 // -----------------------------------------------------------------------------------------
 
 // Why a batch may not follow the log (producer_states.h). Each is told only once what it rests on
-// is committed.
+// is committed, and once it is proven that this replica led when it was asked.
 enum class AppendRefusal {
   kNone,
   // `producer_epoch` is the newest.

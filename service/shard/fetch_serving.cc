@@ -224,7 +224,7 @@ void OnSessionRequest(ShardState& shard, const Envelope& envelope, FetchBatch ba
   batch.max_bytes = std::min(batch.max_bytes, shard.config.fetch_bytes_max);
   LeaderSession* session = FindSession(shard, envelope, place, reply);
   if (session == nullptr) return;
-  switch (session->Admit(place.request_number)) {
+  switch (session->Admit(place)) {
     case LeaderSession::Admission::kHold:
       session->Hold(std::move(batch), std::move(reply));
       return;

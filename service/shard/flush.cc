@@ -135,6 +135,7 @@ void ForgetBound(ShardState& shard, Partition& partition) {
 
 void FlushRound(ShardState& shard) {
   ExpireClients(shard);
+  FlushReadRounds(shard);
   FlushFetchAnswers(shard);
   FlushPeerRequests(shard);
   SubmitRound(shard);

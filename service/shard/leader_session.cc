@@ -31,9 +31,10 @@ FetchAnswer EndingAnswer(uint64_t session_id, uint64_t request_number, SessionEr
 LeaderSession::LeaderSession(PeerIdentity follower, uint64_t session_id)
     : follower_(follower), session_id_(session_id) {}
 
-LeaderSession::Admission LeaderSession::Admit(uint64_t request_number) const {
-  if (request_number == executed_request_ + 1) return Admission::kExecute;
-  const bool early_by_one = request_number == executed_request_ + 2;
+LeaderSession::Admission LeaderSession::Admit(const SessionRequestPlace& place) const {
+  if (place.newest_answer_seen > last_answer_) return Admission::kRefuse;
+  if (place.request_number == executed_request_ + 1) return Admission::kExecute;
+  const bool early_by_one = place.request_number == executed_request_ + 2;
   return early_by_one && !held_.has_value() ? Admission::kHold : Admission::kRefuse;
 }
 
@@ -57,6 +58,7 @@ std::optional<LeaderSession::Released> LeaderSession::Execute(const FetchBatch& 
   if (parked_.has_value()) released = AnswerParked(GatherReady(read_cache));
   executed_request_ = batch.session->request_number;
   executed_at_ = now;
+  newest_answer_seen_ = std::max(newest_answer_seen_, batch.session->newest_answer_seen);
   parked_ = Parked{executed_request_, batch.max_bytes, deadline, std::move(reply)};
   return released;
 }
@@ -114,7 +116,7 @@ std::optional<LeaderSession::Released> LeaderSession::Flush(MonoTime now,
                                                             const ReadCache& read_cache) {
   if (!parked_.has_value()) return std::nullopt;
   std::vector<FetchAnswerEntry> entries = GatherReady(read_cache);
-  if (entries.empty() && now < parked_->deadline) return std::nullopt;
+  if (entries.empty() && now < parked_->deadline && !hurried_) return std::nullopt;
   return AnswerParked(std::move(entries));
 }
 
@@ -125,6 +127,7 @@ LeaderSession::Released LeaderSession::AnswerParked(std::vector<FetchAnswerEntry
   released.answer.session =
       SessionAnswerPlace{session_id_, ++last_answer_, parked_->request_number, SessionError::kNone};
   parked_.reset();
+  hurried_ = false;
   return released;
 }
 
@@ -182,11 +185,20 @@ std::vector<LeaderSession::Uncached> LeaderSession::TakeUncached() {
   return std::exchange(uncached_, {});
 }
 
-std::optional<MonoTime> LeaderSession::LastSeen(PartitionId partition, Epoch epoch) const {
+const LeaderSession::Entry* LeaderSession::FindClaim(PartitionId partition, Epoch epoch) const {
   const auto found = entries_.find(partition);
-  if (found == entries_.end()) return std::nullopt;
-  if (found->second.withdrawn || found->second.epoch != epoch) return std::nullopt;
+  if (found == entries_.end()) return nullptr;
+  const Entry& entry = found->second;
+  return entry.withdrawn || entry.epoch != epoch ? nullptr : &entry;
+}
+
+std::optional<MonoTime> LeaderSession::LastSeen(PartitionId partition, Epoch epoch) const {
+  if (FindClaim(partition, epoch) == nullptr) return std::nullopt;
   return executed_at_;
+}
+
+bool LeaderSession::HasFollowedSince(PartitionId partition, Epoch epoch, uint64_t answer) const {
+  return FindClaim(partition, epoch) != nullptr && newest_answer_seen_ > answer;
 }
 
 LeaderSession::Ending LeaderSession::End(SessionError error) {

@@ -10,7 +10,11 @@
 //   3. a replica that stops leading is withdrawn by name in the next answer, however full that is,
 //      before anything that depends on its new state may leave;
 //   4. an answer holds at most the bytes of records that its request asked for and the rest of one
-//      batch, but always one partition's records when any are ready.
+//      batch, but always one partition's records when any are ready;
+//   5. a request that names an answer was sent after that answer, and proves that the follower
+//   still
+//      followed every entry that is not withdrawn (protocol.md 8.6). Naming one that was not sent
+//      ends the session.
 //
 // The session decides nothing about a partition: the shard steps replicas and brings their answers
 // here.
@@ -73,7 +77,7 @@ class LeaderSession {
   const PeerIdentity& follower() const { return follower_; }
   uint64_t session_id() const { return session_id_; }
 
-  Admission Admit(uint64_t request_number) const;
+  Admission Admit(const SessionRequestPlace& place) const;
   // Keeps an early request. Only after Admit said kHold; the caller refuses a second one.
   void Hold(FetchBatch batch, PeerReply reply);
   // The held request, once it is the next.
@@ -108,6 +112,14 @@ class LeaderSession {
 
   // When the follower was last heard of for this partition in that epoch.
   std::optional<MonoTime> LastSeen(PartitionId partition, Epoch epoch) const;
+
+  // The newest answer that was sent; 0 for none.
+  uint64_t last_answer() const { return last_answer_; }
+  // Whether the follower followed the partition in that epoch when it had seen an answer above
+  // `answer`, so after that one was sent.
+  bool HasFollowedSince(PartitionId partition, Epoch epoch, uint64_t answer) const;
+  // The next request is answered at once, even with nothing: its answer is what a proof waits for.
+  void Hurry() { hurried_ = true; }
 
   // Ends the session: every request that is out or held is answered with `error`; the tokens of all
   // waiting entries are to be cancelled.
@@ -148,6 +160,8 @@ class LeaderSession {
     std::vector<FetchAnswerEntry> entries;
   };
 
+  // The entry that stands for this partition in that epoch; null when there is none.
+  const Entry* FindClaim(PartitionId partition, Epoch epoch) const;
   std::vector<FetchAnswerEntry> GatherReady(const ReadCache& read_cache);
   // Takes one ready answer, into `gathering` or to be read from the disk. False when it has to wait
   // for another answer.
@@ -161,6 +175,9 @@ class LeaderSession {
   const uint64_t session_id_;
   uint64_t executed_request_ = 0;
   uint64_t last_answer_ = 0;
+  // Of the executed requests.
+  uint64_t newest_answer_seen_ = 0;
+  bool hurried_ = false;
   MonoTime executed_at_;
   std::map<PartitionId, Entry> entries_;
   std::map<PartitionId, Ready> ready_;

@@ -81,8 +81,8 @@ struct SessionRequestPlace {
   uint64_t session_id = 0;
   // 1 opens the session, then one more each time.
   uint64_t request_number = 0;
-  // The newest answer that had arrived when this was sent; 0 for none. Nothing looks at it yet: it
-  // is what linearizable reads will rest on, for a request that names an answer was sent after it.
+  // The newest answer that had arrived when this was sent; 0 for none. It proves that this was sent
+  // after that answer (read_round.h).
   uint64_t newest_answer_seen = 0;
   uint32_t lane_count = 0;
 };

@@ -6,6 +6,7 @@
 //   peer_sending.cc    this node's own requests go out and their answers come in
 //   effects.cc         what a replica's step asks for is carried out, behind its gates
 //   appends.cc         Append and InitProducer: what may go into the log, and what became of it
+//   read_rounds.cc     the proof that a replica led when it was asked
 //   clients.cc         Read, Describe, Resign
 //   lifecycle.cc       replicas are opened, born, buried, shut down
 //   flush.cc           the end of a round
@@ -61,6 +62,20 @@ struct PeerItem {
 };
 using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
 
+// What a leader has heard of its voters when it begins to read its own log for somebody. Once a
+// majority of them has followed it since then, it led when it was asked: nothing that it does not
+// have was committed before (protocol.md 8.6). Arrivals prove nothing, for a Fetch may have been
+// sent long ago; so what counts is which answer it names.
+struct ReadRound {
+  struct Mark {
+    uint64_t session_id = 0;
+    uint64_t last_answer = 0;
+  };
+  Epoch epoch;
+  // The sessions that there are. What comes later opens after the round began.
+  std::map<NodeId, Mark> marks;
+};
+
 // An append that is not in the log, or was before: judged, and told once what that rests on is
 // committed.
 struct JudgedAppend {
@@ -69,6 +84,9 @@ struct JudgedAppend {
   Epoch epoch;
   // All below it must be committed.
   Offset rests_on;
+  // Has to be proven first. A refusal has one: who was deposed and does not know it refuses what
+  // follows the log of its successor.
+  std::optional<ReadRound> round;
   AppendResult if_committed;
   // When leadership is lost first.
   AppendResult if_lost;
@@ -244,6 +262,8 @@ struct ShardState {
   };
   std::map<SessionKey, NewestSession> newest_sessions;
 
+  // Partitions with judged appends whose round is not proven yet.
+  std::set<PartitionId> open_rounds;
   // Partitions with parked reads, by the earliest deadline among these. One whose role is not on
   // disk yet does not stand there: it is woken after that write anyway.
   std::set<std::pair<MonoTime, PartitionId>> read_deadlines;
@@ -324,6 +344,14 @@ void SettleAppend(ShardState& shard, raft::Token token, AppendResult result);
 AppendResult UnsettledResult(const WaitsForAppend& waits);
 // After each step: tells the judged appends that have become certain, and moves what is committed.
 void ConcludeJudged(ShardState& shard, Partition& partition);
+
+// --- read_rounds.cc ---
+
+ReadRound BeginReadRound(const ShardState& shard, const Partition& partition);
+bool IsProven(const ShardState& shard, const Partition& partition, const ReadRound& round);
+// At the end of a round of the shard: tells what has been proven, and asks for the answers that the
+// rest waits for.
+void FlushReadRounds(ShardState& shard);
 
 // --- clients.cc ---
 

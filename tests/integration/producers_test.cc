@@ -574,5 +574,45 @@ TEST_F(ProducersTest, ALeaderThatWasPausedAppendsNothingOfAFencedEpoch) {
   for (const LoggedRecord& record : ReadLog()) EXPECT_NE(record.payload, "predecessor");
 }
 
+// It wakes with appends in its hand that follow what its successor has, and not what it has itself.
+TEST_F(ProducersTest, ALeaderThatWasPausedRefusesNothingByWhatItHas) {
+  constexpr size_t kWriters = 6;
+  std::vector<v1::InitProducerResponse> producers(kWriters);
+  const auto append = [&](int32_t node, size_t writer, int64_t sequence) {
+    v1::AppendResponse response;
+    return Call(*cluster_.stubs(node).log, &v1::LogService::Stub::Append,
+                Stamped(producers[writer], sequence, absl::StrCat("w", writer, "-", sequence)),
+                &response);
+  };
+  const Leadership before = leadership_;
+  for (size_t writer = 0; writer < kWriters; ++writer) {
+    ASSERT_TRUE(Init(before.leader, "", &producers[writer]).ok());
+    // Every other one has written to it.
+    if (writer % 2 == 0) ASSERT_TRUE(append(before.leader, writer, 0).ok());
+  }
+  cluster_.node(before.leader).Pause();
+  testing::AssertionResult went_on = cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch);
+  for (size_t writer = 0; writer < kWriters && went_on; ++writer) {
+    for (int64_t sequence = writer % 2 == 0 ? 1 : 0; sequence < 3 && went_on; ++sequence) {
+      const grpc::Status status = append(leadership_.leader, writer, sequence);
+      if (!status.ok()) went_on = testing::AssertionFailure() << FailureOf(status);
+    }
+  }
+  std::vector<grpc::Status> in_hand(kWriters);
+  std::vector<std::thread> calls;
+  for (size_t writer = 0; writer < kWriters; ++writer) {
+    calls.emplace_back([&, writer] { in_hand[writer] = append(before.leader, writer, 3); });
+  }
+  cluster_.node(before.leader).Resume();
+  for (std::thread& call : calls) call.join();
+  ASSERT_TRUE(went_on);
+  for (const grpc::Status& status : in_hand) {
+    // It may still have gone another way: to the successor, or nowhere.
+    const std::string reason = FailureOf(status).reason;
+    EXPECT_NE(reason, "OUT_OF_ORDER_SEQUENCE");
+    EXPECT_NE(reason, "UNKNOWN_PRODUCER");
+  }
+}
+
 }  // namespace
 }  // namespace quorum::integration

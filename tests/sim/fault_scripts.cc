@@ -131,4 +131,23 @@ void Faults::ForgetfulDisks() {
   });
 }
 
+void Faults::Depose() {
+  const PartitionId partition = producers_.AnyPartition().value_or(RandomPartition());
+  const auto leader = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    const raft::Replica* replica = node->up() ? node->Find(partition) : nullptr;
+    return replica != nullptr && replica->is_ready_leader();
+  });
+  if (leader == nodes_.end()) return;
+  world_.statistics.Add(Counter::kLeadersDeposed);
+  world_.tracer.Note((*leader)->id(), absl::StrCat("is to be deposed in ", ToText(partition)));
+  const Duration length = 3 * world_.options.raft.fetch_timeout;
+  // It wakes with what clients have asked in the meantime, and before it hears of anybody else.
+  if (prng_.Chance(500'000)) (*leader)->Pause(length);
+  const Links links = AllLinksOf((*leader)->id());
+  for (const auto& [from, to] : links) world_.network.Cut(from, to);
+  After(length, [this, links] {
+    for (const auto& [from, to] : links) world_.network.Mend(from, to);
+  });
+}
+
 }  // namespace quorum::sim

@@ -85,6 +85,8 @@ void Faults::Inject(FaultKind kind) {
       return EmptyVoters();
     case FaultKind::kForgetfulDisks:
       return ForgetfulDisks();
+    case FaultKind::kDepose:
+      return Depose();
     case FaultKind::kCount:
       return;
   }

@@ -84,6 +84,8 @@ class Faults {
   void WakeAfter(const std::vector<SimNode*>& late, const std::vector<SimNode*>& wiped, int tries);
   // A voter that is behind is elected by disks that have forgotten everything.
   void ForgetfulDisks();
+  // A leader is cut off, and maybe sleeps, until its voters have elected another one.
+  void Depose();
   Links AllLinksOf(NodeId node) const;
 
   World& world_;

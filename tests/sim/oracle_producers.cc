@@ -38,17 +38,26 @@ void ProducerOracle::OnMade(uint64_t payload, PartitionId partition, const Produ
   made_.emplace(payload, made);
 }
 
-void ProducerOracle::OnSent(uint64_t payload) {
+uint64_t ProducerOracle::OnSent(uint64_t payload) {
   Made& made = made_.at(payload);
   ++made.open;
   Model& model = Advance(made.partition);
-  made.follows = Follows(model, made.stamp);
-  made.forgotten = model.forgotten[made.stamp.id];
+  Attempt attempt;
+  attempt.payload = payload;
+  attempt.found = made.found.has_value();
+  attempt.follows = Follows(model, made.stamp);
+  attempt.forgotten = model.forgotten[made.stamp.id];
+  attempt.told_end = model.told_end;
+  attempts_.emplace(++last_attempt_, attempt);
+  return last_attempt_;
 }
 
-void ProducerOracle::OnAnswer(uint64_t payload, const shard::AppendResult& result) {
-  answers_.push_back(Answer{payload, result});
+void ProducerOracle::OnAnswer(uint64_t attempt, const shard::AppendResult& result) {
+  answers_.push_back(Answer{attempts_.at(attempt), result});
+  attempts_.erase(attempt);
 }
+
+void ProducerOracle::OnLost(uint64_t attempt) { attempts_.erase(attempt); }
 
 void ProducerOracle::OnBound(PartitionId partition, const ProducerBinding& binding) {
   bindings_.emplace_back(partition, binding);
@@ -182,7 +191,8 @@ void ProducerOracle::CheckMade(PartitionId partition, const RecordBatch& batch) 
 }
 
 void ProducerOracle::CheckAnswer(const Answer& answer) {
-  Made& made = made_.at(answer.payload);
+  const Attempt& attempt = answer.attempt;
+  Made& made = made_.at(attempt.payload);
   const bool conditional = made.conditions.any();
   switch (answer.result.outcome) {
     case shard::AppendResult::Outcome::kCommitted:
@@ -193,10 +203,10 @@ void ProducerOracle::CheckAnswer(const Answer& answer) {
         statistics_.Add(Counter::kProducerBatches);
         if (conditional) statistics_.Add(Counter::kConditionalBatches);
       }
-      return CheckCommitted(made, answer.payload, answer.result);
+      return CheckCommitted(made, attempt.payload, answer.result);
     case shard::AppendResult::Outcome::kRefused:
       --made.open;
-      return CheckRefused(made, answer.result);
+      return CheckRefused(attempt, made, answer.result);
     case shard::AppendResult::Outcome::kUnknown:
       return;
   }
@@ -208,6 +218,8 @@ void ProducerOracle::CheckCommitted(const Made& made, uint64_t payload,
   if (batch != nullptr && batch->producer() == made.stamp && batch->epoch() == result.epoch) {
     const auto records = DecodeRecords(*batch);
     if (records.ok() && DecodePayload(records->front().fields.value.value_or("")) == payload) {
+      Offset& told_end = models_[made.partition].told_end;
+      told_end = std::max(told_end, batch->next_offset());
       return;
     }
   }
@@ -223,11 +235,6 @@ void ProducerOracle::CheckCommitted(const Made& made, uint64_t payload,
                   result.duplicate ? " as a duplicate" : "", "; committed there is ", there);
 }
 
-bool ProducerOracle::IsDeposed(PartitionId partition, const shard::AppendResult& result) const {
-  const auto& leaders = oracle_.partitions().at(partition).leaders;
-  return !leaders.empty() && result.hint.epoch < leaders.rbegin()->first;
-}
-
 bool ProducerOracle::IsFarBehind(const Made& made) const {
   const std::set<int64_t>& sequences = sequences_.at({made.stamp.id, made.stamp.epoch});
   const auto behind =
@@ -235,30 +242,35 @@ bool ProducerOracle::IsFarBehind(const Made& made) const {
   return static_cast<size_t>(behind) >= kProducerBatchesMax;
 }
 
-void ProducerOracle::CheckRefused(Made& made, const shard::AppendResult& result) {
-  if (result.error == raft::RaftError::kFencedLeaderEpoch) return CheckFencedEpoch(made, result);
+void ProducerOracle::CheckRefused(const Attempt& attempt, Made& made,
+                                  const shard::AppendResult& result) {
+  if (result.error == raft::RaftError::kFencedLeaderEpoch) {
+    return CheckFencedEpoch(attempt, made, result);
+  }
   if (result.refusal == shard::AppendRefusal::kNone) return;
-  if (result.refusal == shard::AppendRefusal::kOffsetMismatch) return CheckMismatch(made, result);
+  if (result.refusal == shard::AppendRefusal::kOffsetMismatch) {
+    return CheckMismatch(attempt, made, result);
+  }
   Model& model = Advance(made.partition);
   const auto known = model.producers.find(made.stamp.id);
   if (result.refusal == shard::AppendRefusal::kProducerFenced) {
     statistics_.Add(Counter::kProducersFenced);
     const bool fenced = known != model.producers.end() && known->second.epoch > made.stamp.epoch;
-    if (fenced || model.forgotten[made.stamp.id] > made.forgotten) return;
+    if (fenced || model.forgotten[made.stamp.id] > attempt.forgotten) return;
     failure_.Report("producer", ToText(made.partition), " producer ", made.stamp.id,
                     " is called fenced in epoch ", made.stamp.epoch, ", and is not");
     return;
   }
-  if (IsDeposed(made.partition, result)) return;
   // It followed all the time, and the producer was never forgotten.
-  if (!made.follows || !Follows(model, made.stamp)) return;
-  if (model.forgotten[made.stamp.id] > made.forgotten) return;
+  if (!attempt.follows || !Follows(model, made.stamp)) return;
+  if (model.forgotten[made.stamp.id] > attempt.forgotten) return;
   failure_.Report("producer", ToText(made.partition), " producer ", made.stamp.id, " epoch ",
                   made.stamp.epoch, " sequence ", made.stamp.base_sequence,
                   " is refused, and follows the log");
 }
 
-void ProducerOracle::CheckMismatch(Made& made, const shard::AppendResult& result) {
+void ProducerOracle::CheckMismatch(const Attempt& attempt, Made& made,
+                                   const shard::AppendResult& result) {
   statistics_.Add(Counter::kConditionalBatchesRefused);
   Model& model = Advance(made.partition);
   if (!made.conditions.expected_offset.has_value()) {
@@ -268,23 +280,34 @@ void ProducerOracle::CheckMismatch(Made& made, const shard::AppendResult& result
   const Offset expected = *made.conditions.expected_offset;
   const std::string why = WhyNoMismatch(expected, oracle_.Committed(made.partition), result);
   if (!why.empty()) failure_.Report("condition", ToText(made.partition), " ", why);
+  if (result.committed_end < attempt.told_end) {
+    failure_.Report("condition", ToText(made.partition), " the committed end is said to be ",
+                    result.committed_end.value(), "; ", attempt.told_end.value(),
+                    " had been told before this was asked");
+  }
+  model.told_end = std::max(model.told_end, result.committed_end);
   const bool too_late = result.committed_end > expected;
   made.too_late |= too_late;
-  if (!made.found.has_value() || model.forgotten[made.stamp.id] > made.forgotten_before) return;
-  if (!too_late && IsDeposed(made.partition, result)) return;
+  if (!attempt.found || model.forgotten[made.stamp.id] > made.forgotten_before) return;
   failure_.Report("condition", ToText(made.partition), " a batch of producer ", made.stamp.id,
                   " sequence ", made.stamp.base_sequence, " lies at ", made.found->value(),
                   "; its retry is told that the log is not as expected");
 }
 
-void ProducerOracle::CheckFencedEpoch(const Made& made, const shard::AppendResult& result) {
+bool ProducerOracle::IsDeposed(PartitionId partition, const shard::AppendResult& result) const {
+  const auto& leaders = oracle_.partitions().at(partition).leaders;
+  return !leaders.empty() && result.hint.epoch < leaders.rbegin()->first;
+}
+
+void ProducerOracle::CheckFencedEpoch(const Attempt& attempt, const Made& made,
+                                      const shard::AppendResult& result) {
   statistics_.Add(Counter::kBatchesOfOldEpochs);
   Model& model = Advance(made.partition);
   if (made.conditions.leader_epoch.value_or(result.hint.epoch) >= result.hint.epoch) {
     failure_.Report("condition", ToText(made.partition), " a batch is refused in epoch ",
                     result.hint.epoch.value(), " as if it were for an older one");
   }
-  if (!made.found.has_value() || IsDeposed(made.partition, result) || IsFarBehind(made)) return;
+  if (!attempt.found || IsDeposed(made.partition, result) || IsFarBehind(made)) return;
   // After its producer's newest epoch began, a leader may have forgotten the batch.
   const auto known = model.producers.find(made.stamp.id);
   if (known == model.producers.end() || known->second.epoch != made.stamp.epoch) return;

@@ -9,7 +9,9 @@
 //   * a batch is where its conditions hold, and nowhere else; a retry of one that is there is told
 //     so, and not that the conditions do not hold any more;
 //   * a binding that is acknowledged is committed by then, and no two of them are alike;
-//   * a producer is called fenced, unknown or out of order only when it is;
+//   * a producer is called fenced, unknown or out of order only when it is, also by a leader that
+//   is
+//     deposed and does not know it; the end that a mismatch names is no older than its call;
 //   * ids are given out once.
 //
 // Thread: the simulator's only one.
@@ -50,9 +52,12 @@ class ProducerOracle {
   // A batch of `records` records is made; its attempts are all alike.
   void OnMade(uint64_t payload, PartitionId partition, const ProducerStamp& stamp, uint32_t records,
               const AppendConditions& conditions);
-  // An attempt of it is sent.
-  void OnSent(uint64_t payload);
-  void OnAnswer(uint64_t payload, const shard::AppendResult& result);
+  // An attempt of it is sent. Returns the attempt.
+  uint64_t OnSent(uint64_t payload);
+  // What the attempt is told, whether anybody listens or not.
+  void OnAnswer(uint64_t attempt, const shard::AppendResult& result);
+  // It will never be answered.
+  void OnLost(uint64_t attempt);
   void OnBound(PartitionId partition, const ProducerBinding& binding);
 
   // A round is over: what was answered in it is compared with what is committed by now.
@@ -72,6 +77,8 @@ class ProducerOracle {
     // Batches of the committed log that have been taken in.
     size_t taken = 0;
     int64_t timestamp_ms = 0;
+    // The highest committed end that anybody was told.
+    Offset told_end;
     std::map<int64_t, Known> producers;
     // Every binding, and every producer that was forgotten, with how often.
     std::set<std::tuple<std::string, int64_t, int32_t>> bindings;
@@ -90,13 +97,19 @@ class ProducerOracle {
     bool too_late = false;
     // Where it is committed.
     std::optional<Offset> found;
-    // When the newest attempt was sent, the log said that it follows; and had so often forgotten
-    // its producer.
+  };
+  // One time that it is sent, and how the log was then.
+  struct Attempt {
+    uint64_t payload = 0;
+    // It was there already; or it followed.
+    bool found = false;
     bool follows = false;
+    // How often its producer had been forgotten.
     int forgotten = 0;
+    Offset told_end;
   };
   struct Answer {
-    uint64_t payload = 0;
+    Attempt attempt;
     shard::AppendResult result;
   };
 
@@ -110,13 +123,15 @@ class ProducerOracle {
   static bool Follows(const Model& model, const ProducerStamp& stamp);
   void CheckAnswer(const Answer& answer);
   void CheckCommitted(const Made& made, uint64_t payload, const shard::AppendResult& result);
-  void CheckRefused(Made& made, const shard::AppendResult& result);
-  void CheckMismatch(Made& made, const shard::AppendResult& result);
-  void CheckFencedEpoch(const Made& made, const shard::AppendResult& result);
+  void CheckRefused(const Attempt& attempt, Made& made, const shard::AppendResult& result);
+  void CheckMismatch(const Attempt& attempt, Made& made, const shard::AppendResult& result);
+  void CheckFencedEpoch(const Attempt& attempt, const Made& made,
+                        const shard::AppendResult& result);
   // Whether a log may hold more batches behind it than are remembered: a producer counts those
   // without an outcome, and not from the oldest of them on.
   bool IsFarBehind(const Made& made) const;
-  // A leader that is deposed and does not know it yet judges by what it has.
+  // The epoch of the answer is over. What its leader did not have may be in the log all the same,
+  // by the leader after it.
   bool IsDeposed(PartitionId partition, const shard::AppendResult& result) const;
 
   Failure& failure_;
@@ -125,6 +140,9 @@ class ProducerOracle {
   const int64_t expiry_ms_;
   std::map<PartitionId, Model> models_;
   std::map<uint64_t, Made> made_;
+  // Those that are under way.
+  std::map<uint64_t, Attempt> attempts_;
+  uint64_t last_attempt_ = 0;
   // The sequences that were made in each epoch of each producer.
   std::map<std::pair<int64_t, int32_t>, std::set<int64_t>> sequences_;
   std::map<int64_t, int64_t> ids_;

@@ -22,7 +22,8 @@ Producers::Producers(World* world, const std::vector<std::unique_ptr<SimNode>>* 
     : world_(*world),
       nodes_(*nodes),
       prng_(prng),
-      conditions_prng_(Prng(world->options.seed).Fork("conditions of producers")) {
+      conditions_prng_(Prng(world->options.seed).Fork("conditions of producers")),
+      deposed_prng_(Prng(world->options.seed).Fork("deposed leaders")) {
   const ProducerOptions& options = world_.options.producers;
   writers_.resize(static_cast<size_t>(options.idempotent + 2 * options.named_pairs));
   for (size_t i = static_cast<size_t>(options.idempotent); i < writers_.size(); ++i) {
@@ -32,7 +33,16 @@ Producers::Producers(World* world, const std::vector<std::unique_ptr<SimNode>>* 
 }
 
 size_t Producers::calls_max() const {
-  return writers_.size() * (static_cast<size_t>(world_.options.producers.window) + 1);
+  return writers_.size() * (2 * static_cast<size_t>(world_.options.producers.window) + 1);
+}
+
+std::optional<PartitionId> Producers::AnyPartition() {
+  std::vector<PartitionId> partitions;
+  for (const Writer& writer : writers_) {
+    if (!IsOver(writer)) partitions.push_back(*writer.partition);
+  }
+  if (partitions.empty()) return std::nullopt;
+  return partitions[deposed_prng_.Below(partitions.size())];
 }
 
 void Producers::Start() {
@@ -59,6 +69,10 @@ bool Producers::IsOver(const Writer& writer) const {
 }
 
 SimNode& Producers::ChooseNode(PartitionId partition) {
+  const auto deposed = deposed_.find(partition);
+  if (deposed != deposed_.end() && deposed_prng_.Chance(world_.options.producers.deposed_ppm)) {
+    return *nodes_[static_cast<size_t>(deposed->second.value() - 1)];
+  }
   const auto known = leaders_.find(partition);
   if (known != leaders_.end() && prng_.Chance(850'000)) {
     return *nodes_[static_cast<size_t>(known->second.value() - 1)];
@@ -72,7 +86,11 @@ void Producers::NoteLeader(PartitionId partition, const shard::LeaderHint& hint)
     epoch = std::max(epoch.value_or(hint.epoch), hint.epoch);
   }
   if (hint.leader.has_value()) {
-    leaders_[partition] = hint.leader->id;
+    const auto before = leaders_.find(partition);
+    if (before != leaders_.end() && before->second != hint.leader->id) {
+      deposed_.insert_or_assign(partition, before->second);
+    }
+    leaders_.insert_or_assign(partition, hint.leader->id);
   } else {
     leaders_.erase(partition);
   }
@@ -248,21 +266,46 @@ void Producers::Send(size_t index, uint64_t run, uint64_t payload) {
   call.draft = batch->draft;
   call.expected_offset = batch->conditions.expected_offset;
   call.leader_epoch = batch->conditions.leader_epoch;
-  call.deadline =
-      node.clock().Now() + prng_.Between(Duration(1), world_.options.workload.deadline_max);
+  const Duration patience = prng_.Between(Duration(1), world_.options.workload.deadline_max);
+  call.deadline = node.clock().Now() + patience;
   call.done = [this, id](const AppendResult& result) { OnSent(id, result); };
-  if (node.Post(call.partition, call)) return world_.producers.OnSent(payload);
-  (void)TakeCall(id);
-  SendLater(index, run, payload);
+  if (!node.Post(call.partition, call)) {
+    (void)TakeCall(id);
+    return SendLater(index, run, payload);
+  }
+  calls_.at(id).attempt = world_.producers.OnSent(payload);
+  // A client does not wait for a process that sleeps.
+  if (world_.options.producers.deposed_ppm == 0) return;
+  world_.queue.After(patience, [this, id] { GiveUp(id); });
+}
+
+void Producers::GiveUp(uint64_t id) {
+  const auto found = calls_.find(id);
+  if (found == calls_.end()) return;
+  Call& call = found->second;
+  const auto given_up = std::count_if(calls_.begin(), calls_.end(), [&](const auto& entry) {
+    return entry.second.given_up && entry.second.writer == call.writer;
+  });
+  if (given_up >= world_.options.producers.window) return;
+  call.given_up = true;
+  world_.statistics.Add(Counter::kAttemptsGivenUp);
+  Writer& writer = writers_[call.writer];
+  Batch* const batch = writer.run == call.run ? Find(writer, call.payload) : nullptr;
+  if (batch == nullptr) return;
+  batch->unknown = true;
+  // It looks for another leader, and will ask this one again.
+  deposed_.insert_or_assign(*writer.partition, call.node);
+  leaders_.erase(*writer.partition);
+  SendLater(call.writer, call.run, call.payload);
 }
 
 void Producers::OnSent(uint64_t id, const AppendResult& result) {
   const std::optional<Call> call = TakeCall(id);
   if (!call.has_value()) return;
   world_.tracer.Mix(call->payload << 2 | static_cast<uint64_t>(result.outcome));
-  world_.producers.OnAnswer(call->payload, result);
+  world_.producers.OnAnswer(call->attempt, result);
   Writer& writer = writers_[call->writer];
-  if (writer.run != call->run) return;
+  if (call->given_up || writer.run != call->run) return;
   NoteLeader(*writer.partition, result.hint);
   if (result.outcome != AppendResult::Outcome::kCommitted) return OnRefused(*call, result);
   const auto batch = std::find_if(writer.window.begin(), writer.window.end(),
@@ -326,7 +369,7 @@ void Producers::OnRefused(const Call& call, const AppendResult& result) {
 }
 
 uint64_t Producers::AddCall(const SimNode& node, size_t writer, uint64_t run, uint64_t payload) {
-  calls_.emplace(++last_call_, Call{node.id(), writer, run, payload});
+  calls_.emplace(++last_call_, Call{node.id(), writer, run, payload, 0, false});
   return last_call_;
 }
 
@@ -346,6 +389,8 @@ void Producers::OnStopped(NodeId node) {
     }
     const Call call = it->second;
     it = calls_.erase(it);
+    if (call.attempt != 0) world_.producers.OnLost(call.attempt);
+    if (call.given_up) continue;
     if (call.payload != 0) {
       Batch* const batch = Find(writers_[call.writer], call.payload);
       if (batch != nullptr) batch->unknown = true;

@@ -41,6 +41,8 @@ class Producers {
   // Empty when every batch has found its place, or its partition is deleted.
   std::string WhatIsMissing() const;
   size_t calls_max() const;
+  // One that somebody writes to; empty when nobody does.
+  std::optional<PartitionId> AnyPartition();
 
  private:
   struct Batch {
@@ -72,6 +74,10 @@ class Producers {
     uint64_t run = 0;
     // The batch; 0 for an id or a binding.
     uint64_t payload = 0;
+    // What its attempt is called by the oracle.
+    uint64_t attempt = 0;
+    // Nobody listens any more.
+    bool given_up = false;
   };
 
   void Begin(size_t writer);
@@ -83,6 +89,8 @@ class Producers {
   void Make(size_t writer);
   AppendConditions DrawConditions(const Writer& writer);
   void Send(size_t writer, uint64_t run, uint64_t payload);
+  // The call has taken too long; its batch is sent again, and what became of this attempt is open.
+  void GiveUp(uint64_t call);
   void SendLater(size_t writer, uint64_t run, uint64_t payload);
   void OnSent(uint64_t call, const shard::AppendResult& result);
   void OnRefused(const Call& call, const shard::AppendResult& result);
@@ -107,9 +115,12 @@ class Producers {
   Prng prng_;
   // Of its own: without conditions a seed runs as if there were none.
   Prng conditions_prng_;
+  Prng deposed_prng_;
   bool stopped_ = false;
   std::vector<Writer> writers_;
   std::map<PartitionId, NodeId> leaders_;
+  // The ones before them.
+  std::map<PartitionId, NodeId> deposed_;
   // What the writers know of a log: where it ended, and in which epoch.
   std::map<PartitionId, AppendConditions> known_;
   std::map<uint64_t, Call> calls_;

@@ -24,16 +24,27 @@ struct FaultProfile {
 };
 
 constexpr FaultProfile kProfiles[] = {
-    {"crash", 650'000, 8, 60},          {"power-cut", 500'000, 10, 60},
-    {"power-cut-all", 300'000, 20, 80}, {"pause", 400'000, 10, 60},
-    {"cut-one-way", 500'000, 6, 50},    {"cut-both-ways", 400'000, 6, 50},
-    {"isolate", 400'000, 10, 60},       {"split", 300'000, 15, 60},
-    {"swizzle", 250'000, 20, 80},       {"slow-disk", 400'000, 10, 60},
-    {"stuck-disk", 250'000, 15, 80},    {"clock", 300'000, 10, 60},
-    {"resign", 400'000, 5, 40},         {"shutdown", 300'000, 15, 60},
-    {"damage", 200'000, 15, 60},        {"wipe", 250'000, 15, 60},
-    {"bury", 250'000, 10, 60},          {"stall-controller", 250'000, 10, 60},
-    {"empty-voters", 0, 8, 30},         {"forgetful-disks", 0, 8, 20},
+    {"crash", 650'000, 8, 60},
+    {"power-cut", 500'000, 10, 60},
+    {"power-cut-all", 300'000, 20, 80},
+    {"pause", 400'000, 10, 60},
+    {"cut-one-way", 500'000, 6, 50},
+    {"cut-both-ways", 400'000, 6, 50},
+    {"isolate", 400'000, 10, 60},
+    {"split", 300'000, 15, 60},
+    {"swizzle", 250'000, 20, 80},
+    {"slow-disk", 400'000, 10, 60},
+    {"stuck-disk", 250'000, 15, 80},
+    {"clock", 300'000, 10, 60},
+    {"resign", 400'000, 5, 40},
+    {"shutdown", 300'000, 15, 60},
+    {"damage", 200'000, 15, 60},
+    {"wipe", 250'000, 15, 60},
+    {"bury", 250'000, 10, 60},
+    {"stall-controller", 250'000, 10, 60},
+    {"empty-voters", 0, 8, 30},
+    {"forgetful-disks", 0, 8, 20},
+    {"depose", 0, 5, 20},
 };
 static_assert(std::size(kProfiles) == kFaultKinds);
 
@@ -141,8 +152,9 @@ void DrawFaults(Prng& prng, SimOptions* options) {
   // One seed in ten has a single kind, so that each is also seen alone; one in twenty has none.
   const bool none = prng.Chance(options->beyond_tolerance ? 500'000 : 50'000);
   const bool single = prng.Chance(100'000);
-  const uint64_t only = prng.Below(kFaultKinds);
-  for (size_t kind = 0; kind < kFaultKinds; ++kind) {
+  constexpr size_t kDrawn = static_cast<size_t>(FaultKind::kDepose);
+  const uint64_t only = prng.Below(kDrawn);
+  for (size_t kind = 0; kind < kDrawn; ++kind) {
     const FaultProfile& profile = kProfiles[kind];
     const bool enabled = prng.Chance(profile.enabled_ppm);
     const Duration every =
@@ -158,6 +170,18 @@ void DrawFaults(Prng& prng, SimOptions* options) {
   if (options->late_birth_ppm > 0 && !none) add(FaultKind::kEmptyVoters);
   if (options->beyond_tolerance) add(FaultKind::kForgetfulDisks);
   options->fault_length_max = options->raft.election_timeout * prng.Between(1, 8);
+}
+
+// Leaders are deposed that do not know it, and asked all the same. From a stream of their own, too.
+void DrawDeposed(Prng prng, SimOptions* options) {
+  if (!prng.Chance(300'000)) return;
+  options->producers.deposed_ppm = 200'000 + prng.Below(500'000);
+  options->workload.think_max =
+      std::min(options->workload.think_max, options->raft.election_timeout / 2);
+  constexpr size_t kKind = static_cast<size_t>(FaultKind::kDepose);
+  options->fault_every[kKind] =
+      options->raft.election_timeout *
+      prng.Between(kProfiles[kKind].every_min, kProfiles[kKind].every_max);
 }
 
 void DrawBounds(Prng& prng, SimOptions* options) {
@@ -199,6 +223,7 @@ SimOptions DrawOptions(uint64_t seed) {
   options.producers = DrawProducers(prng, election);
   DrawProducerConditions(Prng(seed).Fork("conditional"), &options.producers);
   DrawFaults(prng, &options);
+  DrawDeposed(Prng(seed).Fork("deposed"), &options);
   if (options.beyond_tolerance) {
     options.topics.partitions = std::min(options.topics.partitions, 2);
     options.topics.life_mean = Duration::zero();
@@ -236,7 +261,8 @@ std::string Describe(const SimOptions& options) {
       options.workload.pipeline, " producers=", options.producers.idempotent, "+",
       options.producers.named_pairs, "x", options.producers.window,
       " conditional_ppm=", options.producers.conditional_ppm, "/", options.producers.fenced_ppm,
-      " expiry=", ms(options.producers.expiry), " safety=", ms(options.safety_length), " faults:");
+      " deposed_ppm=", options.producers.deposed_ppm, " expiry=", ms(options.producers.expiry),
+      " safety=", ms(options.safety_length), " faults:");
   if (options.beyond_tolerance) absl::StrAppend(&text, " BEYOND-TOLERANCE");
   for (size_t kind = 0; kind < kFaultKinds; ++kind) {
     if (options.fault_every[kind] == Duration::zero()) continue;

@@ -38,6 +38,7 @@ enum class FaultKind : size_t {
   kStallController,
   kEmptyVoters,
   kForgetfulDisks,
+  kDepose,
   kCount,
 };
 
@@ -112,6 +113,8 @@ struct ProducerOptions {
   // often it is for the epoch only that the producer has seen last.
   uint64_t conditional_ppm = 0;
   uint64_t fenced_ppm = 0;
+  // How often a batch is sent to the node that led before the one that is said to lead.
+  uint64_t deposed_ppm = 0;
   // A producer that has been silent for so long is forgotten.
   Duration expiry = std::chrono::hours(24);
 };

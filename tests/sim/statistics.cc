@@ -77,6 +77,8 @@ constexpr CounterName kNames[] = {
     {"batches refused for their leader epoch", true},
     {"stalled controllers", true},
     {"clock changes", true},
+    {"leaders deposed in silence", true},
+    {"attempts given up", true},
     {"seeds run twice for their hash", false},
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Counter::kCount));

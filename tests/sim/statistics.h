@@ -71,6 +71,8 @@ enum class Counter : size_t {
   kBatchesOfOldEpochs,
   kStalledControllers,
   kClockChanges,
+  kLeadersDeposed,
+  kAttemptsGivenUp,
   kReplayedSeeds,
   kCount,
 };

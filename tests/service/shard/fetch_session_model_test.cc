@@ -4,7 +4,9 @@
 //   2. an answer vouches for a leader only where it led that epoch when the answer was sent;
 //   3. a request vouches for a follower only where it stood by that epoch when the request was
 //   sent;
-//   4. once the net is well, every name is answered.
+//   4. it proves that the follower stood by an epoch after an answer was sent only where it was
+//   sent after that answer;
+//   5. once the net is well, every name is answered.
 // Each name carries a number as its fetch offset, which the leader returns as the log start.
 
 #include <gtest/gtest.h>
@@ -66,12 +68,14 @@ class Model {
   uint64_t deliveries() const { return deliveries_; }
   uint64_t vouched() const { return vouched_; }
   uint64_t renewed() const { return renewed_; }
+  uint64_t proven() const { return proven_; }
 
  private:
   struct Request {
     FetchBatch batch;
     std::optional<Incarnation> to;
     Truth truth;
+    uint64_t sent_at = 0;
   };
   struct Response {
     SessionRequestPlace place;
@@ -117,7 +121,7 @@ class Model {
 
   void SendRequests() {
     while (auto batch = follower_.NextRequest()) {
-      Request request{*std::move(batch), follower_.leader_incarnation(), {}};
+      Request request{*std::move(batch), follower_.leader_incarnation(), {}, ++moment_};
       request.batch.max_bytes = 1;
       session_of_follower_ = request.batch.session->session_id;
       for (const auto& [id, replica] : followers_) {
@@ -187,6 +191,7 @@ class Model {
     }
     if (session->answer_number > 0) {
       answer_truth_[{session->session_id, session->answer_number}] = std::move(truth);
+      answer_sent_at_[{session->session_id, session->answer_number}] = ++moment_;
     }
     responses_.push_back(Response{place, std::move(response)});
   }
@@ -227,9 +232,10 @@ class Model {
     if (!session_.has_value() || session_->session_id() != place.session_id) {
       return Refuse(place, SessionError::kSessionIdNotFound);
     }
-    switch (session_->Admit(place.request_number)) {
+    switch (session_->Admit(place)) {
       case LeaderSession::Admission::kHold:
         held_truth_ = request.truth;
+        held_sent_at_ = request.sent_at;
         session_->Hold(std::move(request.batch), [](LaneResponse) {});
         return;
       case LeaderSession::Admission::kRefuse:
@@ -238,11 +244,11 @@ class Model {
       case LeaderSession::Admission::kExecute:
         break;
     }
-    Execute(request.batch, request.truth);
-    if (auto held = session_->TakeHeld()) Execute(held->first, held_truth_);
+    Execute(request.batch, request.truth, request.sent_at);
+    if (auto held = session_->TakeHeld()) Execute(held->first, held_truth_, held_sent_at_);
   }
 
-  void Execute(const FetchBatch& batch, const Truth& truth) {
+  void Execute(const FetchBatch& batch, const Truth& truth, uint64_t sent_at) {
     now_ += Ms(1);
     auto released = session_->Execute(
         batch, [](LaneResponse) {}, now_, now_ + Ms(50), reader_);
@@ -275,7 +281,19 @@ class Model {
         ASSERT_EQ(truth.count(id), 1u) << id << " was not said by the request";
         ASSERT_EQ(truth.at(id), Epoch(epoch)) << id << " stood by another epoch";
         ++renewed_;
+        CheckProofs(id, Epoch(epoch), sent_at);
       }
+    }
+  }
+
+  // The request that was executed last, at `sent_at`, stood by that epoch.
+  void CheckProofs(PartitionId id, Epoch epoch, uint64_t sent_at) {
+    // The strongest proof implies the others.
+    for (uint64_t answer = session_->last_answer(); answer-- > 0;) {
+      if (!session_->HasFollowedSince(id, epoch, answer)) continue;
+      ASSERT_GT(sent_at, answer_sent_at_.at({session_->session_id(), answer + 1}));
+      ++proven_;
+      return;
     }
   }
 
@@ -438,11 +456,14 @@ class Model {
   std::vector<Response> responses_;
   std::map<uint64_t, Arrivals> arrivals_;
   std::map<std::pair<uint64_t, uint64_t>, Truth> answer_truth_;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> answer_sent_at_;
 
   Incarnation leader_life_{1};
   uint64_t newest_session_ = 0;
   std::optional<LeaderSession> session_;
   Truth held_truth_;
+  uint64_t held_sent_at_ = 0;
+  uint64_t moment_ = 0;
   raft::Token last_token_ = 0;
   std::map<raft::Token, Pending> pending_;
   std::vector<LeaderSession::Uncached> reads_;
@@ -455,6 +476,7 @@ class Model {
   uint64_t deliveries_ = 0;
   uint64_t vouched_ = 0;
   uint64_t renewed_ = 0;
+  uint64_t proven_ = 0;
   std::map<PartitionId, int> answered_when_well_;
 };
 
@@ -462,6 +484,7 @@ TEST(FetchSessionModelTest, NeitherEndClaimsWhatIsNotTrue) {
   uint64_t deliveries = 0;
   uint64_t vouched = 0;
   uint64_t renewed = 0;
+  uint64_t proven = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Model model(seed);
@@ -470,11 +493,13 @@ TEST(FetchSessionModelTest, NeitherEndClaimsWhatIsNotTrue) {
     deliveries += model.deliveries();
     vouched += model.vouched();
     renewed += model.renewed();
+    proven += model.proven();
   }
   // The checks have something to check.
   EXPECT_GT(deliveries, 100'000u);
   EXPECT_GT(vouched, 100'000u);
   EXPECT_GT(renewed, 100'000u);
+  EXPECT_GT(proven, 100'000u);
 }
 
 }  // namespace

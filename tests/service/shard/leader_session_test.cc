@@ -43,13 +43,21 @@ std::vector<std::string> Says(const FetchAnswer& answer) {
 
 class LeaderSessionTest : public ::testing::Test {
  protected:
-  static FetchBatch RequestNo(uint64_t number, size_t max_bytes = 1 << 20) {
+  static FetchBatch RequestNo(uint64_t number, size_t max_bytes = 1 << 20, uint64_t seen = 0) {
     FetchBatch batch;
-    batch.session = SessionRequestPlace{kSession, number, 0, 16};
+    batch.session = SessionRequestPlace{kSession, number, seen, 16};
     batch.max_bytes = max_bytes;
     return batch;
   }
 
+  Admission Admit(uint64_t number, uint64_t seen = 0) const {
+    return session_.Admit(SessionRequestPlace{kSession, number, seen, 16});
+  }
+  // A request that names an answer.
+  void ExecuteSeen(uint64_t number, uint64_t seen) {
+    (void)session_.Execute(
+        RequestNo(number, 1 << 20, seen), [](LaneResponse) {}, At(0), At(500), reader_);
+  }
   std::optional<LeaderSession::Released> Execute(uint64_t number, MonoTime now = At(0),
                                                  size_t max_bytes = 1 << 20) {
     return session_.Execute(
@@ -100,19 +108,19 @@ class LeaderSessionTest : public ::testing::Test {
 };
 
 TEST_F(LeaderSessionTest, RequestsAreExecutedInTheOrderOfTheirNumbers) {
-  EXPECT_EQ(session_.Admit(1), Admission::kExecute);
-  EXPECT_EQ(session_.Admit(2), Admission::kHold) << "the net may reorder two";
-  EXPECT_EQ(session_.Admit(3), Admission::kRefuse);
-  EXPECT_EQ(session_.Admit(0), Admission::kRefuse);
+  EXPECT_EQ(Admit(1), Admission::kExecute);
+  EXPECT_EQ(Admit(2), Admission::kHold) << "the net may reorder two";
+  EXPECT_EQ(Admit(3), Admission::kRefuse);
+  EXPECT_EQ(Admit(0), Admission::kRefuse);
   (void)Execute(1);
-  EXPECT_EQ(session_.Admit(1), Admission::kRefuse) << "a repeat";
-  EXPECT_EQ(session_.Admit(2), Admission::kExecute);
-  EXPECT_EQ(session_.Admit(4), Admission::kRefuse);
+  EXPECT_EQ(Admit(1), Admission::kRefuse) << "a repeat";
+  EXPECT_EQ(Admit(2), Admission::kExecute);
+  EXPECT_EQ(Admit(4), Admission::kRefuse);
 }
 
 TEST_F(LeaderSessionTest, AnEarlyRequestIsHeldUntilItIsTheNext) {
   session_.Hold(RequestNo(2), [](LaneResponse) {});
-  EXPECT_EQ(session_.Admit(2), Admission::kRefuse) << "a second one";
+  EXPECT_EQ(Admit(2), Admission::kRefuse) << "a second one";
   EXPECT_EQ(session_.TakeHeld(), std::nullopt);
   (void)Execute(1);
   auto held = session_.TakeHeld();
@@ -205,6 +213,58 @@ TEST_F(LeaderSessionTest, EachExecutedRequestRenewsTheEntriesOfItsEpoch) {
   EXPECT_EQ(session_.LastSeen(kA, Epoch(1)), std::nullopt);
   session_.Hold(RequestNo(4), [](LaneResponse) {});
   EXPECT_EQ(session_.LastSeen(kB, Epoch(1)), At(20)) << "a held request says nothing yet";
+}
+
+// Two requests may be under way when an answer leaves; only what names the answer was sent after
+// it.
+TEST_F(LeaderSessionTest, ARequestProvesWhatItsFollowerFollowsAfterTheAnswerThatItNames) {
+  (void)session_.Await(kA, Epoch(1), 11);
+  Serve(kB, 12, Records(kB));
+  ExecuteSeen(1, 0);
+  ASSERT_TRUE(Flush().has_value());
+  EXPECT_EQ(session_.last_answer(), 1u);
+  EXPECT_FALSE(session_.HasFollowedSince(kA, Epoch(1), 0)) << "it has seen nothing yet";
+  ExecuteSeen(2, 0);
+  EXPECT_FALSE(session_.HasFollowedSince(kA, Epoch(1), 0)) << "sent before the answer came";
+  ExecuteSeen(3, 1);
+  EXPECT_EQ(session_.last_answer(), 2u) << "the second request is released";
+  EXPECT_TRUE(session_.HasFollowedSince(kA, Epoch(1), 0));
+  EXPECT_TRUE(session_.HasFollowedSince(kB, Epoch(1), 0)) << "answered, and still this follower's";
+  EXPECT_FALSE(session_.HasFollowedSince(kA, Epoch(1), 1))
+      << "the first answer is no proof of that";
+  EXPECT_FALSE(session_.HasFollowedSince(kA, Epoch(2), 0)) << "it follows another epoch";
+  EXPECT_FALSE(session_.HasFollowedSince(kC, Epoch(1), 0)) << "never named";
+  ExecuteSeen(4, 0);
+  EXPECT_TRUE(session_.HasFollowedSince(kA, Epoch(1), 0)) << "what is proven stays so";
+  session_.Withdraw(kA);
+  (void)session_.Remove(kB);
+  EXPECT_FALSE(session_.HasFollowedSince(kA, Epoch(1), 0));
+  EXPECT_FALSE(session_.HasFollowedSince(kB, Epoch(1), 0));
+}
+
+TEST_F(LeaderSessionTest, AnAnswerThatWasNotSentCannotHaveBeenSeen) {
+  EXPECT_EQ(Admit(1, 1), Admission::kRefuse);
+  (void)Execute(1);
+  EXPECT_EQ(Admit(2, 1), Admission::kRefuse);
+  EXPECT_EQ(Flush(At(500))->session->answer_number, 1u);
+  EXPECT_EQ(Admit(2, 1), Admission::kExecute);
+  EXPECT_EQ(Admit(3, 1), Admission::kHold);
+  EXPECT_EQ(Admit(2, 2), Admission::kRefuse);
+}
+
+TEST_F(LeaderSessionTest, WhoIsInAHurryIsAnsweredWithNothingOnce) {
+  (void)Execute(1);
+  (void)session_.Await(kA, Epoch(1), 11);
+  EXPECT_EQ(Flush(), std::nullopt);
+  session_.Hurry();
+  EXPECT_THAT(Says(*Flush()), IsEmpty());
+  (void)Execute(2);
+  EXPECT_EQ(Flush(), std::nullopt);
+  (void)Flush(At(500));
+  session_.Hurry();
+  EXPECT_EQ(Flush(), std::nullopt) << "no request is out";
+  (void)Execute(3);
+  EXPECT_THAT(Says(*Flush()), IsEmpty());
 }
 
 TEST_F(LeaderSessionTest, AnErrorEndsWhatTheFollowerSays) {

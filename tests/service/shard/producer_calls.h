@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "service/base/ids.h"
 #include "service/base/record_batch.h"
@@ -70,6 +71,28 @@ inline void CommitAll(ShardHarness& shard, PartitionId partition) {
   shard.Sync();
   const raft::Replica& replica = shard.Replica(partition);
   Acknowledge(shard, partition, replica.log().end().value(), replica.election().epoch.value());
+}
+
+// A request of a session of node 2 that names an answer of it.
+inline Awaited<LaneResponse> FetchSeen(ShardHarness& shard, uint64_t session, uint64_t number,
+                                       uint64_t seen, std::vector<FetchEntry> entries) {
+  FetchBatch batch;
+  batch.session = SessionRequestPlace{session, number, seen, shard.config().lane_count};
+  batch.max_wait = Ms(500);
+  batch.max_bytes = 1 << 20;
+  batch.entries = std::move(entries);
+  return shard.Request(2, std::move(batch));
+}
+
+// Node 2 opens `session`, has everything, and still follows when it has seen an answer: whatever
+// waits for the proof that this replica leads has it.
+inline void ProveLeadership(ShardHarness& shard, PartitionId partition, uint64_t session) {
+  const raft::Replica& replica = shard.Replica(partition);
+  const int64_t epoch = replica.election().epoch.value();
+  (void)FetchSeen(shard, session, 1, 0,
+                  {FetchAt(partition, epoch, replica.log().durable_end().value(), epoch,
+                           replica.committed().value())});
+  (void)FetchSeen(shard, session, 2, 1, {});
 }
 
 }  // namespace quorum::shard

@@ -59,7 +59,9 @@ TEST_P(ShardProducersPlantTest, M47_TwoAppendsUnderTheSameConditionSucceed) {
   const auto first = Append(shard, kA, wanted);
   const auto second = Append(shard, kA, wanted);
   CommitAll(shard, kA);
+  ProveLeadership(shard, kA, 1);
   EXPECT_EQ((*first)->outcome, Outcome::kCommitted);
+  ASSERT_TRUE(second->has_value());
   EXPECT_EQ((*second)->outcome, planted ? Outcome::kCommitted : Outcome::kRefused);
 }
 
@@ -72,6 +74,8 @@ TEST_P(ShardProducersPlantTest, M50_AControlRecordBreaksACondition) {
   wanted.expected_offset = 2;
   const auto result = Append(shard, kA, wanted);
   CommitAll(shard, kA);
+  ProveLeadership(shard, kA, 1);
+  ASSERT_TRUE(result->has_value());
   EXPECT_EQ((*result)->outcome, planted ? Outcome::kRefused : Outcome::kCommitted);
 }
 
@@ -83,7 +87,34 @@ TEST_P(ShardProducersPlantTest, M50_ARefusalIsToldBeforeItsReasonIsCommitted) {
   (void)Append(shard, kA, Wanted{});
   Wanted wanted;
   wanted.expected_offset = 2;
+  const int64_t committed = shard.Replica(kA).committed().value();
+  const auto result = Append(shard, kA, wanted);
+  (void)FetchSeen(shard, 1, 1, 0, {FetchAt(kA, 1, committed, 1, committed)});
+  (void)FetchSeen(shard, 1, 2, 1, {});
+  EXPECT_EQ(result->has_value(), planted);
+}
+
+TEST_P(ShardProducersPlantTest, M33_ARefusalIsToldWithoutProofOfLeadership) {
+  const bool planted = Plant(quorum::Plant::kM33);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 7);
   EXPECT_EQ(Append(shard, kA, wanted)->has_value(), planted);
+}
+
+TEST_P(ShardProducersPlantTest, M48_AnAnswerFromBeforeCountsAsProof) {
+  const bool planted = Plant(quorum::Plant::kM48);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  const int64_t end = shard.Replica(kA).log().end().value();
+  (void)FetchSeen(shard, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
+  (void)FetchSeen(shard, 1, 2, 0, {});
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 7);
+  const auto refused = Append(shard, kA, wanted);
+  (void)FetchSeen(shard, 1, 3, 1, {});
+  EXPECT_EQ(refused->has_value(), planted);
 }
 
 TEST_P(ShardProducersPlantTest, M51_ARestartForgetsABatchThatIsOnTheDisk) {

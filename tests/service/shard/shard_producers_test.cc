@@ -52,7 +52,8 @@ class ShardProducersTest : public testing::Test {
     EXPECT_EQ((*result)->duplicate, duplicate);
     EXPECT_EQ((*result)->epoch, Epoch(1));
   }
-  static void ExpectRefused(const Awaited<AppendResult>& result, AppendRefusal refusal) {
+  void ExpectRefused(const Awaited<AppendResult>& result, AppendRefusal refusal) {
+    if (!result->has_value()) ProveLeadership(shard_, kA, ++session_);
     ASSERT_TRUE(result->has_value());
     EXPECT_EQ((*result)->outcome, Outcome::kRefused);
     EXPECT_EQ((*result)->refusal, refusal);
@@ -67,6 +68,7 @@ class ShardProducersTest : public testing::Test {
   }
 
   ShardHarness shard_;
+  uint64_t session_ = 0;
 };
 
 // --- duplicates
@@ -145,7 +147,7 @@ TEST_F(ShardProducersTest, PipelinedBatchesAndTheirRetriesKeepTheirOrder) {
 
 // --- fencing and sequences
 
-TEST_F(ShardProducersTest, ARefusalThatRestsOnNothingUncommittedIsToldAtOnce) {
+TEST_F(ShardProducersTest, ARefusalThatRestsOnNothingUncommittedIsToldOnceLeadershipIsProven) {
   ExpectRefused(Add(Stamp(1, 0, 4)), AppendRefusal::kUnknownProducer);
   (void)Add(Stamp(1, 3, 0), 2);
   Commit();
@@ -156,7 +158,7 @@ TEST_F(ShardProducersTest, ARefusalThatRestsOnNothingUncommittedIsToldAtOnce) {
   ExpectRefused(fenced, AppendRefusal::kProducerFenced);
   EXPECT_EQ((*fenced)->producer_epoch, 3);
   EXPECT_EQ(End(), Offset(4));
-  EXPECT_EQ(shard_.shard().waiter_count(), 0u);
+  EXPECT_EQ(shard_.shard().waiter_count(), 1u) << "the Fetch that waits";
 }
 
 TEST_F(ShardProducersTest, ARefusalWaitsForTheCommitOfWhatItRestsOn) {
@@ -194,6 +196,81 @@ TEST_F(ShardProducersTest, ARefusalWhoseReasonIsNotCommittedInTimeIsARefusalAllT
   shard_.Advance(Ms(60));
   ExpectNotLeader(fenced);
   Commit();
+}
+
+// --- a refusal is a read: who was deposed and does not know it says nothing
+
+TEST_F(ShardProducersTest, ARefusalWaitsForTheProofThatThisReplicaStillLeads) {
+  const int64_t end = End().value();
+  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
+  // Under way when the append comes, as after a pause of this process.
+  const auto gap = Add(Stamp(1, 0, 4));
+  EXPECT_FALSE(gap->has_value());
+  const auto released = FetchSeen(shard_, 1, 2, 0, {});
+  (void)FetchSeen(shard_, 1, 3, 0, {});
+  ASSERT_TRUE(released->has_value()) << "answered at once, for the sake of the refusal";
+  EXPECT_FALSE(gap->has_value()) << "it may have been sent before another leader was elected";
+  (void)FetchSeen(shard_, 1, 4, 1, {});
+  ASSERT_TRUE(gap->has_value()) << "sent after the append came";
+  ExpectRefused(gap, AppendRefusal::kUnknownProducer);
+  EXPECT_EQ(shard_.shard().waiter_count(), 1u) << "the parked Fetch";
+}
+
+TEST_F(ShardProducersTest, AnAnswerFromBeforeTheAppendProvesNothing) {
+  const int64_t end = End().value();
+  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
+  (void)FetchSeen(shard_, 1, 2, 0, {});
+  // The first request has been answered. The next one may name it and be old.
+  const auto gap = Add(Stamp(1, 0, 4));
+  (void)FetchSeen(shard_, 1, 3, 1, {});
+  EXPECT_FALSE(gap->has_value());
+  (void)FetchSeen(shard_, 1, 4, 2, {});
+  EXPECT_TRUE(gap->has_value());
+}
+
+TEST_F(ShardProducersTest, AFollowerThatWithdrawsProvesNothing) {
+  const int64_t end = End().value();
+  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
+  const auto gap = Add(Stamp(1, 0, 4));
+  (void)FetchSeen(shard_, 1, 2, 1, {WithdrawalOf(kA)});
+  EXPECT_FALSE(gap->has_value());
+  (void)FetchSeen(shard_, 1, 3, 1, {FetchAt(kA, 1, end, 1, end)});
+  EXPECT_TRUE(gap->has_value()) << "it follows again, and says so after the append came";
+}
+
+TEST_F(ShardProducersTest, AnObserverProvesNothing) {
+  const int64_t end = End().value();
+  const auto gap = Add(Stamp(1, 0, 4));
+  (void)shard_.Fetch(9, 1, 1, {FetchAt(kA, 1, end, 1, end)});
+  FetchBatch next;
+  next.session = SessionRequestPlace{1, 2, 0, 1};
+  (void)shard_.Request(9, next);
+  next.session = SessionRequestPlace{1, 3, 1, 1};
+  (void)shard_.Request(9, next);
+  EXPECT_FALSE(gap->has_value());
+  ProveLeadership(shard_, kA, 1);
+  EXPECT_TRUE(gap->has_value());
+}
+
+TEST_F(ShardProducersTest, ARefusalThatIsNotProvenIsARefusalAllTheSame) {
+  const auto deposed = Add(Stamp(1, 0, 4));
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 4);
+  wanted.deadline = shard_.now() + Ms(50);
+  const auto late = Add(wanted);
+  shard_.Advance(Ms(60));
+  ExpectNotLeader(late);
+  LoseLeadership();
+  ExpectNotLeader(deposed);
+  EXPECT_EQ(shard_.shard().waiter_count(), 0u);
+}
+
+TEST_F(ShardProducersTest, WhatIsInTheLogNeedsNoProof) {
+  const auto first = Add(Stamp(1, 0, 0));
+  Commit();
+  ExpectCommitted(first, 2, false);
+  const auto retry = Add(Stamp(1, 0, 0));
+  EXPECT_TRUE(retry->has_value());
 }
 
 TEST_F(ShardProducersTest, AReplicaThatGoesAnswersWhatWaits) {
@@ -267,7 +344,7 @@ TEST_F(ShardProducersTest, AConditionAboveTheLogDoesNotHold) {
   EXPECT_EQ((*above)->committed_end, Offset(3));
 }
 
-TEST_F(ShardProducersTest, AMismatchWithCommittedRecordsIsToldAtOnce) {
+TEST_F(ShardProducersTest, AMismatchWithCommittedRecordsWaitsForNoCommit) {
   (void)Add(Wanted{});
   Commit();
   (void)Add(Wanted{});
@@ -313,6 +390,7 @@ TEST_F(ShardProducersTest, WhatIsToldIsCounted) {
   (void)Add(Stamp(1, 1, 7));
   (void)Add(Stamp(2, 0, 7));
   (void)AddIf(0);
+  ProveLeadership(shard_, kA, 1);
   EXPECT_THAT(shard_.judged(),
               ElementsAre(AppendRefusal::kNone, AppendRefusal::kProducerFenced,
                           AppendRefusal::kOutOfOrderSequence, AppendRefusal::kUnknownProducer,
