@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,102 +26,12 @@
 #include "tests/integration/cluster.h"
 #include "tests/integration/history_checker.h"
 #include "tests/integration/node.h"
-#include "tests/integration/process.h"
+#include "tests/integration/producers_fixture.h"
 #include "tests/integration/stubs.h"
 #include "tests/integration/workload.h"
 
 namespace quorum::integration {
 namespace {
-
-constexpr char kTopic[] = "orders";
-
-class ProducersTest : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(cluster_.Start());
-    ASSERT_TRUE(cluster_.CreateTopic(kTopic, 1, 3));
-    ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &leadership_));
-  }
-
-  // Kills the leader, waits for another one, and starts it again.
-  void KillLeader() {
-    const Leadership before = leadership_;
-    cluster_.node(before.leader).Kill();
-    ASSERT_TRUE(cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch));
-    ASSERT_TRUE(cluster_.Start());
-  }
-
-  // Pauses the leader until another one is elected and the writers have gone on. It wakes with
-  // what it had in its hands.
-  void PauseLeader(const std::function<testing::AssertionResult()>& await_some) {
-    const Leadership before = leadership_;
-    cluster_.node(before.leader).Pause();
-    testing::AssertionResult went_on = cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch);
-    if (went_on) went_on = await_some();
-    cluster_.node(before.leader).Resume();
-    ASSERT_TRUE(went_on);
-    ASSERT_TRUE(cluster_.AwaitServing());
-  }
-
-  // Kills and pauses leaders by turns, with time for the writers in between.
-  void HarmLeaders(const std::function<testing::AssertionResult()>& await_some) {
-    for (int round = 0; round < 4; ++round) {
-      ASSERT_TRUE(await_some());
-      if (round % 2 == 0) {
-        ASSERT_NO_FATAL_FAILURE(KillLeader());
-      } else {
-        ASSERT_NO_FATAL_FAILURE(PauseLeader(await_some));
-      }
-    }
-    ASSERT_TRUE(await_some());
-  }
-
-  // Whether the partition kept its promises to all who appended.
-  void CheckPromises(std::vector<AppendOperation> appends, std::vector<LeaderSighting> leaders) {
-    PartitionHistory history;
-    history.partition = absl::StrCat(kTopic, ":0");
-    history.appends = std::move(appends);
-    history.leaders = std::move(leaders);
-    ASSERT_TRUE(ReadReplicas(&cluster_, kTopic, 0, &history));
-    EXPECT_THAT(CheckHistory(history), testing::IsEmpty());
-  }
-
-  // The whole committed log, as a node that leads shows it.
-  std::vector<LoggedRecord> ReadLog() {
-    EXPECT_TRUE(cluster_.AwaitLeader(kTopic, 0, &leadership_));
-    v1::TailRequest request;
-    request.set_topic(kTopic);
-    request.set_partition(0);
-    request.set_earliest(true);
-    request.set_until_high_watermark(true);
-    const TailRun run = RunTail(*cluster_.stubs(leadership_.leader).log, request, kWaitMax);
-    EXPECT_TRUE(run.status.ok()) << run.status.error_message();
-    return run.records;
-  }
-
-  grpc::Status Init(int32_t node, const std::string& name, v1::InitProducerResponse* response) {
-    v1::InitProducerRequest request;
-    if (!name.empty()) {
-      request.set_name(name);
-      request.set_topic(kTopic);
-      request.set_partition(0);
-    }
-    return Call(*cluster_.stubs(node).log, &v1::LogService::Stub::InitProducer, request, response);
-  }
-
-  Cluster cluster_{ClusterOptions()};
-  Leadership leadership_;
-};
-
-v1::AppendRequest Stamped(const v1::InitProducerResponse& producer, int64_t sequence,
-                          const std::string& payload) {
-  v1::AppendRequest request = AppendOf(kTopic, 0, {payload});
-  v1::ProducerStamp* stamp = request.mutable_producer();
-  stamp->set_producer_id(producer.producer_id());
-  stamp->set_producer_epoch(producer.producer_epoch());
-  stamp->set_base_sequence(sequence);
-  return request;
-}
 
 // What an answer says of who led. A duplicate's epoch is an older one than its leader's.
 void NoteLeader(const v1::AppendResponse& response, std::vector<LeaderSighting>* leaders) {
@@ -499,119 +408,6 @@ TEST_F(ConditionsTest, EverySuccessIsInTheEpochThatTheWriterNamed) {
   }
   EXPECT_GE(epochs.size(), 5u) << "one before the first failover, and one after each";
   EXPECT_GT(fenced, 0);
-}
-
-// --- fencing
-
-// Another process that writes under the name until it is refused.
-TEST_F(ProducersTest, AWriterThatWasPausedIsRefusedWhenItWakes) {
-  const std::string folder = MakeScratchFolder("writer");
-  const std::string output = absl::StrCat(folder, "/output");
-  Process writer({ProgramPath("tests/integration/named_writer"), cluster_.node(1).address(), kTopic,
-                  "controller"},
-                 absl::StrCat(folder, "/log"), output);
-  const auto lines = [&] {
-    const std::string text = ReadFile(output);
-    return std::count(text.begin(), text.end(), '\n');
-  };
-  ASSERT_TRUE(Await("the writer appends", [&] { return lines() >= 5 ? "" : "not yet"; }));
-  ASSERT_TRUE(writer.Pause());
-  v1::InitProducerResponse successor;
-  grpc::Status status = Init(2, "controller", &successor);
-  ASSERT_TRUE(status.ok()) << FailureOf(status);
-  EXPECT_GE(successor.producer_epoch(), 1);
-  for (int64_t sequence = 0; sequence < 3; ++sequence) {
-    v1::AppendResponse response;
-    status = Call(*cluster_.stubs(2).log, &v1::LogService::Stub::Append,
-                  Stamped(successor, sequence, absl::StrCat("successor-", sequence)), &response);
-    ASSERT_TRUE(status.ok()) << FailureOf(status);
-  }
-  writer.Signal(SIGCONT);
-  int code = -1;
-  ASSERT_TRUE(writer.AwaitExit(&code));
-  EXPECT_EQ(code, 0) << LastLines(absl::StrCat(folder, "/log"), 20);
-  EXPECT_TRUE(absl::EndsWith(ReadFile(output), "refused PRODUCER_FENCED\n")) << ReadFile(output);
-  bool fenced = false;
-  int of_predecessor = 0;
-  for (const LoggedRecord& record : ReadLog()) {
-    if (absl::StartsWith(record.payload, "successor-")) fenced = true;
-    if (!absl::StartsWith(record.payload, "writer-")) continue;
-    ++of_predecessor;
-    EXPECT_FALSE(fenced) << record.payload << " came after the successor's first record";
-  }
-  EXPECT_GE(of_predecessor, 5);
-}
-
-// The leader itself is paused, with an append of the old epoch in its hand.
-TEST_F(ProducersTest, ALeaderThatWasPausedAppendsNothingOfAFencedEpoch) {
-  v1::InitProducerResponse predecessor;
-  ASSERT_TRUE(Init(leadership_.leader, "controller", &predecessor).ok());
-  const Leadership before = leadership_;
-  const int32_t other = before.leader % 3 + 1;
-  cluster_.node(before.leader).Pause();
-  grpc::Status of_predecessor;
-  std::thread in_hand([&] {
-    v1::AppendResponse response;
-    v1::AppendRequest request = Stamped(predecessor, 0, "predecessor");
-    request.set_no_forward(true);
-    of_predecessor =
-        Call(*cluster_.stubs(before.leader).log, &v1::LogService::Stub::Append, request, &response);
-  });
-  const testing::AssertionResult led = cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch);
-  v1::InitProducerResponse successor;
-  const grpc::Status bound = Init(other, "controller", &successor);
-  cluster_.node(before.leader).Resume();
-  in_hand.join();
-  ASSERT_TRUE(led);
-  ASSERT_TRUE(bound.ok()) << FailureOf(bound);
-  EXPECT_EQ(successor.producer_id(), predecessor.producer_id());
-  EXPECT_EQ(successor.producer_epoch(), predecessor.producer_epoch() + 1);
-  EXPECT_FALSE(of_predecessor.ok());
-  v1::AppendResponse response;
-  const grpc::Status retried = Call(*cluster_.stubs(other).log, &v1::LogService::Stub::Append,
-                                    Stamped(predecessor, 0, "predecessor"), &response);
-  EXPECT_EQ(FailureOf(retried).reason, "PRODUCER_FENCED") << FailureOf(retried);
-  for (const LoggedRecord& record : ReadLog()) EXPECT_NE(record.payload, "predecessor");
-}
-
-// It wakes with appends in its hand that follow what its successor has, and not what it has itself.
-TEST_F(ProducersTest, ALeaderThatWasPausedRefusesNothingByWhatItHas) {
-  constexpr size_t kWriters = 6;
-  std::vector<v1::InitProducerResponse> producers(kWriters);
-  const auto append = [&](int32_t node, size_t writer, int64_t sequence) {
-    v1::AppendResponse response;
-    return Call(*cluster_.stubs(node).log, &v1::LogService::Stub::Append,
-                Stamped(producers[writer], sequence, absl::StrCat("w", writer, "-", sequence)),
-                &response);
-  };
-  const Leadership before = leadership_;
-  for (size_t writer = 0; writer < kWriters; ++writer) {
-    ASSERT_TRUE(Init(before.leader, "", &producers[writer]).ok());
-    // Every other one has written to it.
-    if (writer % 2 == 0) ASSERT_TRUE(append(before.leader, writer, 0).ok());
-  }
-  cluster_.node(before.leader).Pause();
-  testing::AssertionResult went_on = cluster_.AwaitLeader(kTopic, 0, &leadership_, before.epoch);
-  for (size_t writer = 0; writer < kWriters && went_on; ++writer) {
-    for (int64_t sequence = writer % 2 == 0 ? 1 : 0; sequence < 3 && went_on; ++sequence) {
-      const grpc::Status status = append(leadership_.leader, writer, sequence);
-      if (!status.ok()) went_on = testing::AssertionFailure() << FailureOf(status);
-    }
-  }
-  std::vector<grpc::Status> in_hand(kWriters);
-  std::vector<std::thread> calls;
-  for (size_t writer = 0; writer < kWriters; ++writer) {
-    calls.emplace_back([&, writer] { in_hand[writer] = append(before.leader, writer, 3); });
-  }
-  cluster_.node(before.leader).Resume();
-  for (std::thread& call : calls) call.join();
-  ASSERT_TRUE(went_on);
-  for (const grpc::Status& status : in_hand) {
-    // It may still have gone another way: to the successor, or nowhere.
-    const std::string reason = FailureOf(status).reason;
-    EXPECT_NE(reason, "OUT_OF_ORDER_SEQUENCE");
-    EXPECT_NE(reason, "UNKNOWN_PRODUCER");
-  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/service/shard/producer_calls.h"
+#include "tests/service/shard/shard_producers_fixture.h"
 
 namespace quorum::shard {
 namespace {
@@ -18,58 +19,7 @@ using raft::RaftError;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-const PartitionId kA = Id(10);
-
-// One of three voters that leads epoch 1, and whose log ends at 2, behind its control records.
-class ShardProducersTest : public testing::Test {
- protected:
-  ShardProducersTest() { shard_.Lead(kA, VotersOf(3)); }
-
-  Awaited<AppendResult> Add(const Wanted& wanted) { return Append(shard_, kA, wanted); }
-  Awaited<AppendResult> Add(const ProducerStamp& stamp, uint32_t records = 1) {
-    Wanted wanted;
-    wanted.producer = stamp;
-    wanted.records = records;
-    return Add(wanted);
-  }
-  Awaited<AppendResult> AddIf(int64_t expected_offset) {
-    Wanted wanted;
-    wanted.expected_offset = expected_offset;
-    return Add(wanted);
-  }
-  void Commit() { CommitAll(shard_, kA); }
-  // A candidate of a later epoch takes the leadership away.
-  void LoseLeadership() {
-    (void)shard_.Request(3, VoteBatch{{VoteFor(kA, 5, 90, 4)}});
-    shard_.Sync();
-  }
-  Offset End() const { return shard_.Replica(kA).log().end(); }
-
-  static void ExpectCommitted(const Awaited<AppendResult>& result, int64_t offset, bool duplicate) {
-    ASSERT_TRUE(result->has_value());
-    EXPECT_EQ((*result)->outcome, Outcome::kCommitted);
-    EXPECT_EQ((*result)->base_offset, Offset(offset));
-    EXPECT_EQ((*result)->duplicate, duplicate);
-    EXPECT_EQ((*result)->epoch, Epoch(1));
-  }
-  void ExpectRefused(const Awaited<AppendResult>& result, AppendRefusal refusal) {
-    if (!result->has_value()) ProveLeadership(shard_, kA, ++session_);
-    ASSERT_TRUE(result->has_value());
-    EXPECT_EQ((*result)->outcome, Outcome::kRefused);
-    EXPECT_EQ((*result)->refusal, refusal);
-    EXPECT_EQ((*result)->error, RaftError::kNone);
-    EXPECT_EQ((*result)->hint.leader, Key(1));
-  }
-  static void ExpectNotLeader(const Awaited<AppendResult>& result) {
-    ASSERT_TRUE(result->has_value());
-    EXPECT_EQ((*result)->outcome, Outcome::kRefused);
-    EXPECT_EQ((*result)->refusal, AppendRefusal::kNone);
-    EXPECT_EQ((*result)->error, RaftError::kNotLeaderOrFollower);
-  }
-
-  ShardHarness shard_;
-  uint64_t session_ = 0;
-};
+const PartitionId kA = kJudged;
 
 // --- duplicates
 
@@ -196,81 +146,6 @@ TEST_F(ShardProducersTest, ARefusalWhoseReasonIsNotCommittedInTimeIsARefusalAllT
   shard_.Advance(Ms(60));
   ExpectNotLeader(fenced);
   Commit();
-}
-
-// --- a refusal is a read: who was deposed and does not know it says nothing
-
-TEST_F(ShardProducersTest, ARefusalWaitsForTheProofThatThisReplicaStillLeads) {
-  const int64_t end = End().value();
-  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
-  // Under way when the append comes, as after a pause of this process.
-  const auto gap = Add(Stamp(1, 0, 4));
-  EXPECT_FALSE(gap->has_value());
-  const auto released = FetchSeen(shard_, 1, 2, 0, {});
-  (void)FetchSeen(shard_, 1, 3, 0, {});
-  ASSERT_TRUE(released->has_value()) << "answered at once, for the sake of the refusal";
-  EXPECT_FALSE(gap->has_value()) << "it may have been sent before another leader was elected";
-  (void)FetchSeen(shard_, 1, 4, 1, {});
-  ASSERT_TRUE(gap->has_value()) << "sent after the append came";
-  ExpectRefused(gap, AppendRefusal::kUnknownProducer);
-  EXPECT_EQ(shard_.shard().waiter_count(), 1u) << "the parked Fetch";
-}
-
-TEST_F(ShardProducersTest, AnAnswerFromBeforeTheAppendProvesNothing) {
-  const int64_t end = End().value();
-  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
-  (void)FetchSeen(shard_, 1, 2, 0, {});
-  // The first request has been answered. The next one may name it and be old.
-  const auto gap = Add(Stamp(1, 0, 4));
-  (void)FetchSeen(shard_, 1, 3, 1, {});
-  EXPECT_FALSE(gap->has_value());
-  (void)FetchSeen(shard_, 1, 4, 2, {});
-  EXPECT_TRUE(gap->has_value());
-}
-
-TEST_F(ShardProducersTest, AFollowerThatWithdrawsProvesNothing) {
-  const int64_t end = End().value();
-  (void)FetchSeen(shard_, 1, 1, 0, {FetchAt(kA, 1, end, 1, end)});
-  const auto gap = Add(Stamp(1, 0, 4));
-  (void)FetchSeen(shard_, 1, 2, 1, {WithdrawalOf(kA)});
-  EXPECT_FALSE(gap->has_value());
-  (void)FetchSeen(shard_, 1, 3, 1, {FetchAt(kA, 1, end, 1, end)});
-  EXPECT_TRUE(gap->has_value()) << "it follows again, and says so after the append came";
-}
-
-TEST_F(ShardProducersTest, AnObserverProvesNothing) {
-  const int64_t end = End().value();
-  const auto gap = Add(Stamp(1, 0, 4));
-  (void)shard_.Fetch(9, 1, 1, {FetchAt(kA, 1, end, 1, end)});
-  FetchBatch next;
-  next.session = SessionRequestPlace{1, 2, 0, 1};
-  (void)shard_.Request(9, next);
-  next.session = SessionRequestPlace{1, 3, 1, 1};
-  (void)shard_.Request(9, next);
-  EXPECT_FALSE(gap->has_value());
-  ProveLeadership(shard_, kA, 1);
-  EXPECT_TRUE(gap->has_value());
-}
-
-TEST_F(ShardProducersTest, ARefusalThatIsNotProvenIsARefusalAllTheSame) {
-  const auto deposed = Add(Stamp(1, 0, 4));
-  Wanted wanted;
-  wanted.producer = Stamp(1, 0, 4);
-  wanted.deadline = shard_.now() + Ms(50);
-  const auto late = Add(wanted);
-  shard_.Advance(Ms(60));
-  ExpectNotLeader(late);
-  LoseLeadership();
-  ExpectNotLeader(deposed);
-  EXPECT_EQ(shard_.shard().waiter_count(), 0u);
-}
-
-TEST_F(ShardProducersTest, WhatIsInTheLogNeedsNoProof) {
-  const auto first = Add(Stamp(1, 0, 0));
-  Commit();
-  ExpectCommitted(first, 2, false);
-  const auto retry = Add(Stamp(1, 0, 0));
-  EXPECT_TRUE(retry->has_value());
 }
 
 TEST_F(ShardProducersTest, AReplicaThatGoesAnswersWhatWaits) {
