@@ -155,10 +155,11 @@ bool IsRefusal(const JudgedAppend& judged) {
 
 // Certain to stay true, and to have been true when it was asked for.
 bool IsCertain(const ShardState& shard, const Partition& partition, JudgedAppend* judged) {
+  if (judged->rests_on > partition.replica.committed()) return false;
   if (judged->round.has_value() && IsProven(shard, partition, *judged->round)) {
     judged->round.reset();
   }
-  return !judged->round.has_value() && judged->rests_on <= partition.replica.committed();
+  return !judged->round.has_value();
 }
 
 // Tells the judgement now, or when it has become certain.
@@ -173,7 +174,7 @@ void AddJudged(ShardState& shard, Partition& partition, JudgedAppend judged) {
     return;
   }
   std::get<WaitsForAppend>(shard.waiters.at(judged.token).kind).refused = IsRefusal(judged);
-  if (judged.round.has_value()) shard.open_rounds.insert(partition.id);
+  if (judged.round.has_value()) shard.open_rounds[partition.id] = 0;
   partition.judged.push_back(std::move(judged));
 }
 

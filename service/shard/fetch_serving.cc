@@ -207,6 +207,7 @@ void ExecuteSessionEntry(ShardState& shard, const Envelope& envelope, LeaderSess
 
 void ExecuteSessionRequest(ShardState& shard, const Envelope& envelope, LeaderSession& session,
                            const FetchBatch& batch, PeerReply reply) {
+  ++shard.session_requests;
   const Duration wait = std::min(batch.max_wait, shard.config.raft.fetch_max_wait);
   std::optional<LeaderSession::Released> released =
       session.Execute(batch, std::move(reply), shard.now,

@@ -1,8 +1,6 @@
 // Read rounds: whether a replica led when it was asked.
 
-#include <algorithm>
-#include <utility>
-#include <vector>
+#include <iterator>
 
 #include "service/base/plant.h"
 #include "service/shard/shard_state.h"
@@ -33,13 +31,24 @@ bool HasFollowedSince(const Partition& partition, const ReadRound& round,
 }
 
 // A parked request is answered for the sake of the round, at most once each.
-void AskVoters(ShardState& shard, const Partition& partition, const ReadRound& round) {
+void AskVotersFor(ShardState& shard, const Partition& partition, const ReadRound& round) {
   for (const Voter& voter : partition.replica.voters().Latest()) {
     const auto found = shard.leader_sessions.find(SessionKey{voter.key.id, partition.lane});
     if (found == shard.leader_sessions.end()) continue;
     LeaderSession& session = found->second;
     if (session.last_answer() <= LastBefore(round, session)) session.Hurry();
   }
+}
+
+// For all rounds that are open. False when none is.
+bool AskVoters(ShardState& shard, const Partition& partition) {
+  bool open = false;
+  for (const JudgedAppend& judged : partition.judged) {
+    if (!judged.round.has_value()) continue;
+    AskVotersFor(shard, partition, *judged.round);
+    open = true;
+  }
+  return open;
 }
 
 }  // namespace
@@ -70,23 +79,18 @@ bool IsProven(const ShardState& shard, const Partition& partition, const ReadRou
 }
 
 void FlushReadRounds(ShardState& shard) {
-  std::vector<PartitionId> closed;
-  for (const PartitionId& id : shard.open_rounds) {
-    Partition* partition = shard.Find(id);
-    if (partition == nullptr) {
-      closed.push_back(id);
+  for (auto it = shard.open_rounds.begin(); it != shard.open_rounds.end();) {
+    // Only a request proves anything.
+    if (it->second == shard.session_requests) {
+      ++it;
       continue;
     }
-    ConcludeJudged(shard, *partition);
-    bool open = false;
-    for (const JudgedAppend& judged : partition->judged) {
-      if (!judged.round.has_value()) continue;
-      AskVoters(shard, *partition, *judged.round);
-      open = true;
-    }
-    if (!open) closed.push_back(id);
+    it->second = shard.session_requests;
+    Partition* partition = shard.Find(it->first);
+    if (partition != nullptr) ConcludeJudged(shard, *partition);
+    const bool open = partition != nullptr && AskVoters(shard, *partition);
+    it = open ? std::next(it) : shard.open_rounds.erase(it);
   }
-  for (const PartitionId& id : closed) shard.open_rounds.erase(id);
 }
 
 }  // namespace quorum::shard

@@ -262,8 +262,11 @@ struct ShardState {
   };
   std::map<SessionKey, NewestSession> newest_sessions;
 
-  // Partitions with judged appends whose round is not proven yet.
-  std::set<PartitionId> open_rounds;
+  // Partitions with judged appends whose round is not proven yet, and which session request was the
+  // last when they were looked at; 0 for those that have a new one.
+  std::map<PartitionId, uint64_t> open_rounds;
+  // Those that were executed.
+  uint64_t session_requests = 1;
   // Partitions with parked reads, by the earliest deadline among these. One whose role is not on
   // disk yet does not stand there: it is woken after that write anyway.
   std::set<std::pair<MonoTime, PartitionId>> read_deadlines;
