@@ -5,6 +5,7 @@
 
 #include "service/server/exit.h"
 #include "service/server/loop_thread.h"
+#include "service/server/node_health.h"
 #include "service/transport/admin_service.h"
 #include "service/transport/client_parts.h"
 #include "service/transport/envelope_codec.h"
@@ -62,6 +63,7 @@ struct Front::Impl {
                          {parts.shards, parts.catalog, parts.controller, parts.hints, parts.clock}),
         log_service(client_parts),
         admin_service(client_parts),
+        health_service(NodeHealth::Names()),
         reflection_v1(ServiceNames()),
         reflection_v1alpha(ServiceNames()) {}
 

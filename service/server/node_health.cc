@@ -1,10 +1,20 @@
 #include "service/server/node_health.h"
 
 #include <utility>
+#include <vector>
 
 namespace quorum::server {
 
 NodeHealth::NodeHealth(Publish publish) : publish_(std::move(publish)) {}
+
+std::vector<std::string> NodeHealth::Names() {
+  std::map<std::string, bool> said;
+  NodeHealth health([&said](const std::string& service, bool serving) { said[service] = serving; });
+  (void)health.Update(HealthInputs());
+  std::vector<std::string> names;
+  for (const auto& [name, serving] : said) names.push_back(name);
+  return names;
+}
 
 bool NodeHealth::Update(const HealthInputs& inputs) {
   const bool in_step =

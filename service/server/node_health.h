@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "service/base/time.h"
 
@@ -54,6 +55,9 @@ class NodeHealth {
   using Publish = std::function<void(const std::string& service, bool serving)>;
 
   explicit NodeHealth(Publish publish);
+
+  // Everything that is ever said.
+  static std::vector<std::string> Names();
 
   // True when the node became ready just now.
   bool Update(const HealthInputs& inputs);

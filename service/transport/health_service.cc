@@ -1,7 +1,9 @@
 #include "service/transport/health_service.h"
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace quorum::transport {
 
@@ -66,7 +68,9 @@ class HealthService::Watcher : public grpc::ServerWriteReactor<HealthCheckRespon
   std::optional<ServingStatus> told_ ABSL_GUARDED_BY(mutex_);
 };
 
-HealthService::HealthService() = default;
+HealthService::HealthService(const std::vector<std::string>& names) {
+  for (const std::string& name : names) statuses_[name] = HealthCheckResponse::NOT_SERVING;
+}
 HealthService::~HealthService() = default;
 
 void HealthService::Set(const std::string& name, bool serving) {

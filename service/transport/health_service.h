@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -19,7 +20,9 @@ namespace quorum::transport {
 
 class HealthService : public grpc::health::v1::Health::CallbackService {
  public:
-  HealthService();
+  // None of `names` serves until it is set: whoever asks as soon as the port is open is told so,
+  // and not that there is no such name.
+  explicit HealthService(const std::vector<std::string>& names = {});
   ~HealthService() override;
 
   // Tells everybody who watches the name.

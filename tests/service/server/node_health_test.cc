@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace quorum::server {
 namespace {
@@ -36,6 +37,15 @@ TEST_F(NodeHealthTest, ANewNodeLivesAndIsNotReady) {
   EXPECT_FALSE(said_.at("quorum.v1.AdminService"));
   EXPECT_TRUE(said_.at("quorum.v1.VoterService"));
   EXPECT_TRUE(said_.at("quorum.v1.ObserverService"));
+}
+
+// They are there before the port opens, so that no probe is told that there is no such name.
+TEST_F(NodeHealthTest, NamesAreAllThatIsEverSaid) {
+  (void)health_.Update(HealthInputs());
+  (void)health_.Update(Settled());
+  std::vector<std::string> said;
+  for (const auto& [name, serving] : said_) said.push_back(name);
+  EXPECT_EQ(NodeHealth::Names(), said);
 }
 
 TEST_F(NodeHealthTest, ReadinessNeedsTheCatalogAndEveryReplica) {

@@ -70,7 +70,7 @@ class HealthReflectionTest : public testing::Test {
   }
 
   const std::vector<std::string> names_ = {"quorum.v1.LogService", "grpc.health.v1.Health"};
-  HealthService health_;
+  HealthService health_{{"startup"}};
   ReflectionV1 v1_{names_};
   ReflectionV1Alpha v1alpha_{names_};
   std::unique_ptr<GrpcServer> server_;
@@ -88,6 +88,8 @@ TEST_F(HealthReflectionTest, ANameHasTheStatusItWasGiven) {
     return stub->Check(&context, request, response).error_code();
   };
   HealthCheckResponse response;
+  EXPECT_EQ(check("startup", &response), grpc::StatusCode::OK) << "known before it is set";
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
   EXPECT_EQ(check("", &response), grpc::StatusCode::OK);
   EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
   EXPECT_EQ(check("quorum.v1.LogService", &response), grpc::StatusCode::OK);
