@@ -38,6 +38,7 @@ enum class Plant {
   kM48,  // A session answer from before a read counts as its proof.
   kM50,  // The condition of an append is judged against the log end.
   kM51,  // A restart loses the producer states above those that are stored.
+  kM52,  // A retry is judged by its condition before it is known for a duplicate.
 };
 
 #ifdef QUORUM_PLANTS

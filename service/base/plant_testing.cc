@@ -22,7 +22,7 @@ constexpr NamedPlant kPlants[] = {
     {"M37", Plant::kM37}, {"M38", Plant::kM38}, {"M39", Plant::kM39}, {"M40", Plant::kM40},
     {"M41", Plant::kM41}, {"M42", Plant::kM42}, {"M43", Plant::kM43}, {"M44", Plant::kM44},
     {"M45", Plant::kM45}, {"M46", Plant::kM46}, {"M47", Plant::kM47}, {"M50", Plant::kM50},
-    {"M51", Plant::kM51},
+    {"M51", Plant::kM51}, {"M52", Plant::kM52},
 };
 
 }  // namespace

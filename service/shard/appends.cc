@@ -124,6 +124,10 @@ std::optional<JudgedAppend> Judge(const ShardState& shard, const Partition& part
   if (!Leads(partition) || call.draft.record_count == 0) return std::nullopt;
   std::optional<ProducerVerdict> verdict;
   if (call.draft.producer.has_value()) verdict = JudgeProducer(shard, partition, call.draft);
+  if (Planted(Plant::kM52) && call.expected_offset.has_value()) {
+    const std::optional<Offset> rests_on = WhyNotExpected(partition, *call.expected_offset);
+    if (rests_on.has_value()) return Mismatch(partition, *rests_on);
+  }
   if (verdict.has_value() && verdict->kind == ProducerVerdict::Kind::kDuplicate) {
     return Duplicate(partition, *verdict);
   }

@@ -138,6 +138,21 @@ TEST_P(ShardProducersPlantTest, M51_ARestartForgetsABatchThatIsOnTheDisk) {
   EXPECT_EQ((*retry)->duplicate, !planted) << "else it is in the log twice";
 }
 
+TEST_P(ShardProducersPlantTest, M52_ARetryIsRefusedByItsOwnSuccess) {
+  const bool planted = Plant(quorum::Plant::kM52);
+  ShardHarness shard;
+  shard.Lead(kA, VotersOf(3));
+  Wanted wanted;
+  wanted.producer = Stamp(1, 0, 0);
+  wanted.expected_offset = 2;
+  (void)Append(shard, kA, wanted);
+  CommitAll(shard, kA);
+  const auto retry = Append(shard, kA, wanted);
+  ProveLeadership(shard, kA, 1);
+  ASSERT_TRUE(retry->has_value());
+  EXPECT_EQ((*retry)->outcome, planted ? Outcome::kRefused : Outcome::kCommitted);
+}
+
 INSTANTIATE_TEST_SUITE_P(Flavours, ShardProducersPlantTest, testing::Bool());
 
 }  // namespace
