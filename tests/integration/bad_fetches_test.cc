@@ -125,6 +125,9 @@ std::vector<PeerCall> Sessions() {
           "request 7 of a session that never began", [](auto& s) { s.set_request_number(7); },
           "session FETCH_SESSION_ID_NOT_FOUND"),
       with(
+          "an answer that was never sent", [](auto& s) { s.set_newest_answer_seen(1); },
+          "session INVALID_FETCH_SESSION_EPOCH"),
+      with(
           "another lane count", [](auto& s) { s.set_lane_count(16); },
           "session INCONSISTENT_LANE_COUNT"),
   };
