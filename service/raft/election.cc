@@ -16,7 +16,10 @@ Election::Election(const VoterSet& voters, const ReplicaKey& self, MonoTime now)
     Ballot ballot;
     ballot.voter = voter.key;
     ballot.send_at = now;
-    if (voter.key == self) ballot.answer = Answer::kGranted;
+    if (voter.key == self) {
+      ballot.answer = Answer::kGranted;
+      ballot.send_at = kNever;
+    }
     ballots_.push_back(ballot);
   }
 }
@@ -49,9 +52,7 @@ std::vector<ReplicaKey> Election::Granting() const {
 MonoTime Election::NextSend() const {
   MonoTime next = kNever;
   if (IsWon() || IsLost()) return next;
-  for (const Ballot& ballot : ballots_) {
-    if (ballot.answer == Answer::kNone) next = std::min(next, ballot.send_at);
-  }
+  for (const Ballot& ballot : ballots_) next = std::min(next, ballot.send_at);
   return next;
 }
 

@@ -27,9 +27,9 @@ class Election {
   struct Ballot {
     ReplicaKey voter;
     Answer answer = Answer::kNone;
-    // When the request is to be sent (again), as long as there is no answer.
+    // When the request is to be sent (again); kNever once the answer is final.
     MonoTime send_at;
-    // The number of the request that is out; 0 when none is.
+    // The number of the last request, whose answer counts; 0 when none is awaited.
     uint64_t request_number = 0;
     // Failures in a row, for the back-off.
     int failures = 0;
@@ -44,7 +44,7 @@ class Election {
   bool IsWon() const;
   bool IsLost() const;
   std::vector<ReplicaKey> Granting() const;
-  // When the next request is due; kNever once it is decided or everybody has answered.
+  // When the next request is due; kNever once it is decided or every answer is final.
   MonoTime NextSend() const;
 
   std::vector<Ballot>& ballots() { return ballots_; }

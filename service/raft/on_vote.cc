@@ -1,5 +1,6 @@
 #include "service/raft/on_vote.h"
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 
@@ -91,9 +92,32 @@ Election::Ballot* FindBallot(State& state, const Correlation& correlation) {
 }
 
 void BackOff(const State& state, Election::Ballot& ballot, StepContext& context) {
+  if (ballot.send_at == kNever) return;
   ballot.request_number = 0;
   ++ballot.failures;
   ballot.send_at = context.now + RetryBackoff(state.config, ballot.failures);
+}
+
+// When the voter of `answer` is asked again. Who has refused a poll may grant it a moment later,
+// when it misses the leader as well; until then its refusal counts. A vote is final.
+MonoTime AskAgainAt(const State& state, Election::Answer answer, const StepContext& context) {
+  const bool poll = std::holds_alternative<Prospective>(state.role);
+  if (!poll || answer == Election::Answer::kGranted) return kNever;
+  const Config& config = state.config;
+  const Duration wait = std::max(config.election_timeout / 4, config.retry_backoff);
+  return RoundUp(context.now + wait, config.timer_grid);
+}
+
+// `other` polls as well and has this one's grant: it has its turn. It is ready to grant by now what
+// it refused before, and if both won their polls they would split the votes. So an answer that it
+// gives on a request before this one does not count.
+void GiveWay(State& state, const ReplicaKey& other, StepContext& context) {
+  auto* prospective = std::get_if<Prospective>(&state.role);
+  if (prospective == nullptr) return;
+  Election::Ballot* ballot = prospective->election.Find(other);
+  if (ballot == nullptr || ballot->answer != Election::Answer::kRefused) return;
+  ballot->request_number = 0;
+  ballot->send_at = AskAgainAt(state, ballot->answer, context);
 }
 
 // Notes an answer. A pre-vote may change its mind; a real vote must not.
@@ -105,6 +129,7 @@ void Count(State& state, Election::Ballot& ballot, bool granted, StepContext& co
     return;
   }
   ballot.answer = answer;
+  ballot.send_at = AskAgainAt(state, answer, context);
   ConcludeElection(state, context);
 }
 
@@ -132,6 +157,7 @@ void OnVoteRequest(State& state, const VoteRequested& event, StepContext& contex
   if (granted && !request.pre_vote && !state.election.voted.has_value()) {
     RecordVote(state, request.candidate, context);
   }
+  if (granted && request.pre_vote) GiveWay(state, request.candidate, context);
   TraceVote(state, request, granted, context);
   Reply(state, event.token, RaftError::kNone, granted, context);
 }
@@ -163,8 +189,7 @@ void OnVoteResponse(State& state, const VoteResponded& event, StepContext& conte
 
 void OnVoteFailed(State& state, const Correlation& correlation, StepContext& context) {
   Election::Ballot* ballot = FindBallot(state, correlation);
-  if (ballot == nullptr || ballot->answer != Election::Answer::kNone) return;
-  BackOff(state, *ballot, context);
+  if (ballot != nullptr) BackOff(state, *ballot, context);
 }
 
 void SendDueVotes(State& state, StepContext& context) {
@@ -172,7 +197,7 @@ void SendDueVotes(State& state, StepContext& context) {
   if (election == nullptr || election->NextSend() > context.now) return;
   const bool pre_vote = std::holds_alternative<Prospective>(state.role);
   for (Election::Ballot& ballot : election->ballots()) {
-    if (ballot.answer != Election::Answer::kNone || ballot.send_at > context.now) continue;
+    if (ballot.send_at > context.now) continue;
     const VoteRequest request{state.self, ballot.voter, state.election.epoch, state.log.EndPoint(),
                               pre_vote};
     // The log that a candidate boasts of must be synced, and so must its own vote.

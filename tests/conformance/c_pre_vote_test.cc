@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "service/base/ids.h"
 #include "service/raft/effect.h"
 #include "service/raft/errors.h"
@@ -17,6 +20,9 @@ using raft::RaftError;
 using raft::RoleKind;
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+// How long who refused a poll is left alone.
+Duration PollInterval(ReplicaHarness& replica) { return replica.config().election_timeout / 4; }
 
 ReplicaHarness VoterInEpochThree() {
   ReplicaHarness replica;
@@ -260,6 +266,115 @@ TEST(ConformancePreVote, C041_AnswersOfNonVotersAreNotCounted) {
   }
 }
 
+// Not a line of the list but 8.7: the poll may be won later, so it does not wait for its end.
+TEST(ConformancePreVote, C041_WhoRefusedIsAskedAgainWhileThePollIsUndecided) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  for (int round = 0; round < 3; ++round) {
+    replica.Refuse(3);
+    replica.Forget();
+    replica.Advance(PollInterval(replica) - Ms(10));
+    EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), IsEmpty());
+    replica.Advance(Ms(10));
+    ASSERT_THAT(replica.SentTo<raft::VoteRequest>(), ElementsAre(Key(3)));
+    EXPECT_TRUE(replica.Sent<raft::VoteRequest>()[0].message.pre_vote);
+  }
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  replica.Grant(3);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+TEST(ConformancePreVote, C041_NobodyIsAskedAgainBeforeItHasAnsweredOrFailed) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  const auto first = replica.Sent<raft::VoteRequest>();
+  replica.Refuse(3);
+  replica.Advance(PollInterval(replica));
+  replica.Forget();
+  // An answer to the first request counts no more.
+  const raft::VoteResponse granted{replica.HeaderNow(), true};
+  ASSERT_EQ(first[1].to, Key(3));
+  replica.Step(raft::VoteResponded{first[1].correlation, granted});
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  replica.Step(raft::PeerFailed{first[1].correlation});
+  replica.Advance(2 * PollInterval(replica));
+  EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), IsEmpty());
+
+  replica.FailRequest<raft::VoteRequest>(3);
+  replica.Advance(replica.config().retry_backoff);
+  EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), ElementsAre(Key(3)));
+  replica.Grant(3);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+TEST(ConformancePreVote, C041_OnlyWhoRefusedIsAskedAgain) {
+  ReplicaHarness replica;
+  replica.Voters(5);
+  replica.BecomeProspective();
+  replica.Grant(2);
+  replica.Refuse(3);
+  replica.Refuse(4);
+  replica.Forget();
+  replica.Advance(PollInterval(replica));
+  EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), ElementsAre(Key(3), Key(4)));
+  replica.Grant(4);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+// Who refused polls itself and is granted it: now it would grant as well, and two winners would
+// split the votes.
+TEST(ConformancePreVote, C041_WhoIsGrantedAPollHasItsTurn) {
+  ReplicaHarness replica = VoterInEpochThree();
+  replica.BecomeProspective();
+  replica.Refuse(3);
+  replica.Advance(PollInterval(replica));
+  EXPECT_TRUE(replica.RequestPreVote(3, Epoch(3), replica.end_point()).granted);
+  replica.Forget();
+  replica.Grant(3);
+  EXPECT_EQ(replica.role(), RoleKind::kProspective);
+  // It did not use it.
+  replica.Advance(PollInterval(replica));
+  EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), ElementsAre(Key(3)));
+  replica.Grant(3);
+  EXPECT_EQ(replica.role(), RoleKind::kCandidate);
+}
+
+// Two replicas that poll each other must not both give way.
+TEST(ConformancePreVote, C041_OnlyWhoWasRefusedBeforeAndGrantsNowGivesWay) {
+  ReplicaHarness first_asked = VoterInEpochThree();
+  first_asked.BecomeProspective();
+  EXPECT_TRUE(first_asked.RequestPreVote(3, Epoch(3), first_asked.end_point()).granted);
+  first_asked.Grant(3);
+  EXPECT_EQ(first_asked.role(), RoleKind::kCandidate);
+
+  ReplicaHarness longer_log = VoterInEpochThree();
+  longer_log.BecomeProspective();
+  longer_log.Refuse(3);
+  longer_log.Advance(PollInterval(longer_log));
+  EXPECT_FALSE(longer_log.RequestPreVote(3, Epoch(3), End(4, 3)).granted);
+  longer_log.Grant(3);
+  EXPECT_EQ(longer_log.role(), RoleKind::kCandidate);
+}
+
+// A replica that was cut off disturbs nobody who has a leader. What was said before counts while it
+// is asked again.
+TEST(ConformancePreVote, C039_RefusalOfAMajorityEndsThePollAtOnce) {
+  for (const bool asked_again : {false, true}) {
+    ReplicaHarness replica = VoterInEpochThree();
+    replica.Recover(Epoch(3), Key(2));
+    replica.BecomeProspective();
+    replica.Refuse(3);
+    if (asked_again) replica.Advance(PollInterval(replica));
+    EXPECT_EQ(replica.role(), RoleKind::kProspective);
+    replica.Forget();
+    replica.Refuse(2);
+    EXPECT_EQ(replica.role(), RoleKind::kFollower);
+    replica.Advance(replica.config().fetch_timeout - Ms(10));
+    EXPECT_EQ(replica.role(), RoleKind::kFollower);
+    EXPECT_THAT(replica.SentTo<raft::VoteRequest>(), IsEmpty());
+  }
+}
+
 TEST(ConformancePreVote, C042_AnswersToAnEarlierPollChangeNothing) {
   ReplicaHarness replica = VoterInEpochThree();
   replica.BecomeProspective();
@@ -317,6 +432,73 @@ TEST(ConformancePreVote, C043_FollowersOfADeadLeaderElectInBoundedTime) {
       third.Advance(Ms(10));
       Deliver(second, Key(3), third);
       Deliver(third, Key(2), second);
+    }
+  }
+}
+
+// Some voters of a cluster whose leader, voter 1, is dead. The first of them has one record more
+// than the others, and fetched last a while before them, so that its fetch timer is the first to
+// fire.
+std::vector<ReplicaHarness> FollowersOfADeadLeader(int voters, int alive, uint64_t seed) {
+  std::vector<ReplicaHarness> followers;
+  for (int i = 0; i < alive; ++i) {
+    ReplicaHarness& follower =
+        followers.emplace_back(10 * seed + static_cast<uint64_t>(i), Key(2 + i));
+    follower.Voters(voters);
+    follower.RecoverLog({{4, i == 0 ? 6 : 5}});
+    follower.FollowAndFetch(1, Epoch(4));
+    follower.Forget();
+  }
+  followers[0].Advance(followers[0].config().election_timeout / 2 + Ms(10));
+  return followers;
+}
+
+// 10 ms for everybody, and what they ask of each other.
+void Pass(std::vector<ReplicaHarness>& followers) {
+  for (ReplicaHarness& follower : followers) follower.Advance(Ms(10));
+  for (ReplicaHarness& from : followers) {
+    const auto requests = from.Sent<raft::VoteRequest>();
+    from.Forget();
+    for (const auto& request : requests) {
+      const auto to = static_cast<size_t>(request.to.id.value() - 2);
+      if (to >= followers.size()) continue;  // The dead ones.
+      const raft::VoteResponse answer = followers[to].RequestVote(request.message);
+      from.Step(raft::VoteResponded{request.correlation, answer});
+    }
+  }
+}
+
+// Until `done` holds, which must be soon.
+template <typename Done>
+void PassUntil(std::vector<ReplicaHarness>& followers, const Done& done) {
+  for (int steps = 0; !done(); ++steps) {
+    ASSERT_LT(steps, 1'000) << "not within 10 s";
+    Pass(followers);
+  }
+}
+
+// The first is refused, for the others have not given the leader up; they are refused, for they
+// lack a record. Once the last has given the leader up the first wins, without another fetch
+// timeout.
+TEST(ConformancePreVote, C043_WhoAloneCanWinDoesSoWhenTheOthersHaveGivenUp) {
+  struct Case {
+    int voters;
+    int alive;
+  };
+  for (const Case& cluster : {Case{3, 2}, Case{5, 3}}) {
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+      SCOPED_TRACE(testing::Message() << cluster.voters << " voters, seed " << seed);
+      auto followers = FollowersOfADeadLeader(cluster.voters, cluster.alive, seed);
+      const auto has_given_up = [](const ReplicaHarness& follower) {
+        return follower.role() != RoleKind::kFollower;
+      };
+      PassUntil(followers, [&] { return has_given_up(followers[0]); });
+      ASSERT_TRUE(std::none_of(followers.begin() + 1, followers.end(), has_given_up));
+      PassUntil(followers,
+                [&] { return std::all_of(followers.begin(), followers.end(), has_given_up); });
+      const MonoTime given_up = followers[0].now();
+      PassUntil(followers, [&] { return followers[0].role() == RoleKind::kLeader; });
+      EXPECT_LE(followers[0].now() - given_up, followers[0].config().election_timeout / 2);
     }
   }
 }

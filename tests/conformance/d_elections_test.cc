@@ -17,6 +17,8 @@ namespace {
 
 using raft::RaftError;
 using raft::RoleKind;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -102,6 +104,21 @@ TEST(ConformanceElections, C047_UnansweredRequestIsSentAgainAndItsLateAnswerIgno
   EXPECT_EQ(replica.role(), RoleKind::kCandidate);
   replica.Grant(2);
   EXPECT_EQ(replica.role(), RoleKind::kLeader);
+}
+
+// A vote is final; only a poll asks again (8.7).
+TEST(ConformanceElections, C047_WhoRefusedAVoteIsNotAskedAgain) {
+  ReplicaHarness replica = VoterOf(5);
+  replica.config().request_timeout = Ms(200);
+  replica.BecomeCandidate();
+  replica.Refuse(2);
+  replica.Refuse(3);
+  replica.Forget();
+  replica.AdvanceTo(replica.now() + Ms(990));
+  ASSERT_EQ(replica.role(), RoleKind::kCandidate);
+  const auto asked = replica.SentTo<raft::VoteRequest>();
+  EXPECT_THAT(asked, Contains(Key(4)));
+  EXPECT_THAT(asked, Each(testing::AnyOf(Key(4), Key(5))));
 }
 
 // 8.7: the LeaderChange record rides the ordinary round, there is no flush of its own.

@@ -60,12 +60,14 @@ TEST(ElectionTest, OnlyVotersHaveBallots) {
   EXPECT_EQ(election.Find(Key(2))->voter, Key(2));
 }
 
-TEST(ElectionTest, NextSendIsTheEarliestOfTheSilent) {
+TEST(ElectionTest, NextSendIsTheEarliestOfThoseWhoseAnswerIsNotFinal) {
   Election election(Voters(5), Key(1), At(10));
   EXPECT_EQ(election.NextSend(), At(10));
   for (int id = 2; id <= 5; ++id) election.Find(Key(id))->send_at = At(100 * id);
   EXPECT_EQ(election.NextSend(), At(200));
   election.Find(Key(2))->answer = Election::Answer::kRefused;
+  EXPECT_EQ(election.NextSend(), At(200));
+  election.Find(Key(2))->send_at = kNever;
   EXPECT_EQ(election.NextSend(), At(300));
 }
 
