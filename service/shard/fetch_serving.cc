@@ -444,8 +444,9 @@ void FlushFetchAnswers(ShardState& shard) {
     std::optional<LeaderSession::Released> released = session.Flush(shard.now, CacheReader(shard));
     for (LeaderSession::Uncached& uncached : session.TakeUncached()) {
       const Waiter waiter{uncached.partition, WaitsInSession{key, session.session_id()}};
+      const size_t share = shard.config.fetch_bytes_max / LeaderSession::kDiskReadsMax;
       ReadFromDisk(shard, waiter, uncached.token, std::move(uncached.ready),
-                   shard.config.fetch_bytes_max / LeaderSession::kDiskReadsMax);
+                   std::min(share, uncached.max_bytes));
     }
     if (released.has_value()) Send(shard, *std::move(released));
   }

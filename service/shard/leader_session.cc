@@ -177,7 +177,7 @@ bool LeaderSession::ReadLater(PartitionId partition, const Ready& ready) {
   from_disk_.insert(partition);
   Entry& entry = entries_.at(partition);
   entry.waiting = true;
-  uncached_.push_back(Uncached{partition, entry.token, ready});
+  uncached_.push_back(Uncached{partition, entry.token, ready, parked_->max_bytes});
   return true;
 }
 

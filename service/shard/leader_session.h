@@ -135,6 +135,8 @@ class LeaderSession {
     PartitionId partition;
     raft::Token token = 0;
     Ready ready;
+    // What the follower asks for: to read more would make its answer too large.
+    size_t max_bytes = 0;
   };
   std::vector<Uncached> TakeUncached();
   size_t entry_count() const { return entries_.size(); }

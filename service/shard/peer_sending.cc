@@ -139,34 +139,64 @@ void Deliver(ShardState& shard, const FollowerSession::Delivery& delivery) {
   StepAnswer(shard, *partition, delivery);
 }
 
-void OnFetchAnswer(ShardState& shard, const LinkKey& link, const SessionRequestPlace& place,
+// A Fetch that is out.
+struct SentFetch {
+  LinkKey link;
+  SessionRequestPlace place;
+  size_t max_bytes = 0;
+  MonoTime at;
+};
+
+size_t RecordBytes(const LaneResponse& response) {
+  const auto* answer = std::get_if<FetchAnswer>(&response.body);
+  if (answer == nullptr) return 0;
+  size_t bytes = 0;
+  for (const FetchAnswerEntry& entry : answer->entries) {
+    for (const RecordBatch& batch : entry.batches) bytes += batch.size();
+  }
+  return bytes;
+}
+
+// What became of it tells how much the next one may ask for, whatever became of its session.
+void NoteFetchSize(ShardState& shard, const SentFetch& sent,
                    const std::optional<LaneResponse>& response) {
-  const auto found = shard.follower_sessions.find(link);
+  if (response.has_value()) {
+    shard.fetch_sizes.OnAnswer(sent.link, sent.max_bytes, RecordBytes(*response),
+                               shard.now - sent.at, shard.now);
+  } else {
+    shard.fetch_sizes.OnFailure(sent.link, sent.max_bytes, shard.now);
+  }
+}
+
+void OnFetchAnswer(ShardState& shard, const SentFetch& sent,
+                   const std::optional<LaneResponse>& response) {
+  NoteFetchSize(shard, sent, response);
+  const auto found = shard.follower_sessions.find(sent.link);
   if (found == shard.follower_sessions.end()) return;
   const std::vector<FollowerSession::Delivery> deliveries =
-      found->second.OnAnswer(place, response, shard.now);
+      found->second.OnAnswer(sent.place, response, shard.now);
   for (const FollowerSession::Delivery& delivery : deliveries) Deliver(shard, delivery);
 }
 
 // How many bytes of records the next Fetch may ask for. With none left it still brings one batch.
-size_t FetchBytes(const ShardState& shard) {
+size_t FetchBytes(const ShardState& shard, const LinkKey& link) {
   const size_t unsynced =
       std::min(shard.fetched_unsynced_bytes, shard.config.fetched_unsynced_bytes_max);
-  return std::min(shard.config.fetch_bytes_max, shard.config.fetched_unsynced_bytes_max - unsynced);
+  return std::min(shard.fetch_sizes.Next(link), shard.config.fetched_unsynced_bytes_max - unsynced);
 }
 
 void SendFetch(ShardState& shard, const LinkKey& link, FollowerSession& session, FetchBatch batch) {
   batch.max_wait = shard.config.raft.fetch_max_wait;
-  batch.max_bytes = FetchBytes(shard);
-  const SessionRequestPlace place = *batch.session;
+  batch.max_bytes = FetchBytes(shard, link);
+  const SentFetch sent{link, *batch.session, batch.max_bytes, shard.now};
   LaneRequest request{MakeEnvelope(shard, link.peer, link.lane, session.leader_incarnation()),
                       std::move(batch)};
   Mailbox<MailboxItem>& mailbox = shard.mailbox;
   shard.seams.transport.Send(
       std::move(request), shard.config.raft.fetch_max_wait + shard.config.raft.request_timeout,
-      [&mailbox, link, place](std::optional<LaneResponse> response) {
-        mailbox.PostOwn(Task([link, place, response = std::move(response)](ShardState& owner) {
-          OnFetchAnswer(owner, link, place, response);
+      [&mailbox, sent](std::optional<LaneResponse> response) {
+        mailbox.PostOwn(Task([sent, response = std::move(response)](ShardState& owner) {
+          OnFetchAnswer(owner, sent, response);
         }));
       });
 }

@@ -38,6 +38,7 @@
 #include "service/raft/replica.h"
 #include "service/shard/client_calls.h"
 #include "service/shard/durable_gate.h"
+#include "service/shard/fetch_sizes.h"
 #include "service/shard/follower_session.h"
 #include "service/shard/leader_session.h"
 #include "service/shard/log_cache.h"
@@ -190,15 +191,6 @@ struct Waiter {
   std::variant<WaitsInBatch, WaitsInFetch, WaitsInSession, WaitsForAppend> kind;
 };
 
-// The follower's end of a session is with a replica key: a wiped disk is another peer.
-struct LinkKey {
-  ReplicaKey peer;
-  Lane lane;
-  friend bool operator<(const LinkKey& a, const LinkKey& b) {
-    return a.peer != b.peer ? a.peer < b.peer : a.lane < b.lane;
-  }
-};
-
 struct ShardState {
   ShardState(const ShardConfig& shard_config, const ShardSeams& shard_seams,
              Mailbox<MailboxItem>* own_mailbox)
@@ -206,7 +198,8 @@ struct ShardState {
         seams(shard_seams),
         mailbox(*own_mailbox),
         prng(shard_config.seed),
-        cache(shard_config.cache_bytes_max) {}
+        cache(shard_config.cache_bytes_max),
+        fetch_sizes(shard_config.fetch_bytes_max, shard_config.raft.fetch_timeout) {}
 
   const ShardConfig config;
   const ShardSeams seams;
@@ -251,6 +244,8 @@ struct ShardState {
 
   PeerOutbox outbox;
   std::map<LinkKey, FollowerSession> follower_sessions;
+  // Outlives the sessions.
+  FetchSizes fetch_sizes;
   uint64_t next_session_id = 1;
   std::map<SessionKey, LeaderSession> leader_sessions;
   // The newest session of each follower, so that a delayed opening cannot replace a newer one. A
