@@ -249,7 +249,8 @@ void FinishLooseFetch(ShardState& shard, uint64_t id) {
   if (found == shard.pending_fetches.end()) return;
   PendingFetch& fetch = found->second;
   if (!fetch.waiting.empty()) {
-    if (fetch.answer.entries.empty() && shard.now < fetch.deadline) return;
+    const bool over = !fetch.answer.entries.empty() || shard.now >= fetch.deadline;
+    if (!over || fetch.deadline == kNever) return;
     // The others are answered as they are; each answer comes back here, some of them behind a gate.
     fetch.deadline = kNever;
     const std::map<PartitionId, raft::Token> waiting = fetch.waiting;
@@ -273,6 +274,8 @@ void AnswerLooseFetch(ShardState& shard, uint64_t id, FetchAnswerEntry entry) {
   if (found == shard.pending_fetches.end()) return;
   PendingFetch& fetch = found->second;
   fetch.waiting.erase(entry.partition);
+  if (fetch.reading == entry.partition) fetch.reading.reset();
+  fetch.has_records = fetch.has_records || !entry.batches.empty();
   size_t bytes = 0;
   for (const RecordBatch& batch : entry.batches) bytes += batch.size();
   fetch.bytes_left -= std::min(fetch.bytes_left, bytes);
@@ -381,22 +384,47 @@ void ReadFromDisk(ShardState& shard, const Waiter& waiter, raft::Token token, Re
   });
 }
 
-// Gives a session-less fetch its records, from the cache or from the disk.
-void ServeLooseFetch(ShardState& shard, const Waiter& waiter, const WaitsInFetch& waits,
-                     raft::Token token, Ready ready, const raft::ServeRecords& range) {
-  const auto pending = shard.pending_fetches.find(waits.fetch);
-  if (pending == shard.pending_fetches.end()) return;
-  const PendingFetch& fetch = pending->second;
-  auto cached = shard.cache.Read(waiter.partition, range.from, range.end, fetch.bytes_left);
-  if (cached.has_value()) {
-    ready.entry.batches = *std::move(cached);
-    HandOver(shard, waiter, token, std::move(ready));
+// Whether the other entries are answered without records: by then they would make the answer larger
+// than a message may be, or keep its reader waiting.
+bool IsFull(const ShardState& shard, const PendingFetch& fetch) {
+  return fetch.has_records && (fetch.bytes_left == 0 || shard.now >= fetch.reads_until);
+}
+
+// Gives an answer its records, from the cache or from the disk, while there is room for any.
+void ServeOffer(ShardState& shard, uint64_t id, PendingFetch* fetch, Ready ready) {
+  const Waiter waiter{ready.entry.partition, WaitsInFetch{id}};
+  if (FindOfferer(shard, waiter, ready) == nullptr) {
+    AnswerLooseFetch(shard, id, NoAnswer(waiter).entry);
     return;
   }
-  ready.range = range;
-  // Each of those that wait has its share, so that all of them together keep to the limit.
-  const size_t share = fetch.bytes_left / std::max<size_t>(1, fetch.waiting.size());
-  ReadFromDisk(shard, waiter, token, std::move(ready), share);
+  if (IsFull(shard, *fetch)) {
+    AnswerLooseFetch(shard, id, std::move(ready.entry));
+    return;
+  }
+  auto cached =
+      shard.cache.Read(waiter.partition, ready.range->from, ready.range->end, fetch->bytes_left);
+  if (cached.has_value()) {
+    ready.entry.batches = *std::move(cached);
+    AnswerLooseFetch(shard, id, std::move(ready.entry));
+    return;
+  }
+  fetch->reading = waiter.partition;
+  fetch->reads_until = std::min(fetch->reads_until, shard.now + shard.config.raft.fetch_max_wait);
+  const raft::Token token = fetch->waiting.at(waiter.partition);
+  ReadFromDisk(shard, waiter, token, std::move(ready), fetch->bytes_left);
+}
+
+// Serves what was offered for a session-less fetch, until the disk is read. Nobody overtakes who
+// waits for the disk: whoever the request names first has records in the answer.
+void ServeOffers(ShardState& shard, uint64_t id) {
+  const auto found = shard.pending_fetches.find(id);
+  if (found == shard.pending_fetches.end()) return;
+  PendingFetch& fetch = found->second;
+  while (!fetch.reading.has_value() && !fetch.offers.empty()) {
+    Ready ready = std::move(fetch.offers.front());
+    fetch.offers.pop_front();
+    ServeOffer(shard, id, &fetch, std::move(ready));
+  }
 }
 
 }  // namespace
@@ -423,12 +451,15 @@ void DeliverFetchAnswer(ShardState& shard, PartitionId id, uint64_t incarnation,
     HandOver(shard, *waiter, reply.token, std::move(ready));
     return;
   }
+  ready.range = *range;
   if (const auto* loose = std::get_if<WaitsInFetch>(&waiter->kind)) {
-    ServeLooseFetch(shard, *waiter, *loose, reply.token, std::move(ready), *range);
+    const auto pending = shard.pending_fetches.find(loose->fetch);
+    if (pending == shard.pending_fetches.end()) return;
+    pending->second.offers.push_back(std::move(ready));
+    ServeOffers(shard, loose->fetch);
     return;
   }
   // The session reads them when an answer has room for them.
-  ready.range = *range;
   HandOver(shard, *waiter, reply.token, std::move(ready));
 }
 
@@ -452,7 +483,10 @@ void FlushFetchAnswers(ShardState& shard) {
   }
   std::vector<uint64_t> loose;
   for (const auto& [id, fetch] : shard.pending_fetches) loose.push_back(id);
-  for (const uint64_t id : loose) FinishLooseFetch(shard, id);
+  for (const uint64_t id : loose) {
+    ServeOffers(shard, id);
+    FinishLooseFetch(shard, id);
+  }
 }
 
 MonoTime NextFetchDeadline(const ShardState& shard) {

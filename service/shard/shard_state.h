@@ -155,6 +155,15 @@ struct PendingFetch {
   // Its part of ShardState::loose_fetch_bytes, and what is left of it.
   size_t bytes = 0;
   size_t bytes_left = 0;
+  bool has_records = false;
+  // Answers whose records have not been read yet, in the order in which they came: that of the
+  // request, unless a replica had to wait. Bounded by the request.
+  std::deque<LeaderSession::Ready> offers;
+  // The partition that is read from the disk. One at a time, so that no more is read than fits.
+  std::optional<PartitionId> reading;
+  // Reading ends then, once it has records.
+  MonoTime reads_until = kNever;
+  // kNever once nothing is waited for any more but what is on its way.
   MonoTime deadline;
 };
 
