@@ -6,6 +6,9 @@
 // for half as much, and after one that was answered quickly for twice of what came. One whole batch
 // always comes, so a link must carry the largest batch within the fetch timeout.
 //
+// Finding out takes about as long as the link needs for twice the most: what a timed-out Fetch had
+// asked for still has to drain before the next answer gets through.
+//
 // In the good case, where every Fetch asks for the most, nothing is kept. What is kept outlives the
 // session, which ends with the failure, and is of one link, so that a slow peer slows no other.
 //
