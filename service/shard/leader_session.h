@@ -11,8 +11,7 @@
 //      before anything that depends on its new state may leave;
 //   4. an answer holds at most the bytes of records that its request asked for and the rest of one
 //      batch, but always one partition's records when any are ready;
-//   5. a request that names an answer was sent after that answer, and proves that the follower
-//   still
+//   5. a request that names an answer was sent after it, and proves that the follower still
 //      followed every entry that is not withdrawn (protocol.md 8.6). Naming one that was not sent
 //      ends the session.
 //

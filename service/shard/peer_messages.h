@@ -82,7 +82,7 @@ struct SessionRequestPlace {
   // 1 opens the session, then one more each time.
   uint64_t request_number = 0;
   // The newest answer that had arrived when this was sent; 0 for none. It proves that this was sent
-  // after that answer (read_round.h).
+  // after that answer (leader_session.h).
   uint64_t newest_answer_seen = 0;
   uint32_t lane_count = 0;
 };

@@ -8,11 +8,14 @@
 namespace quorum::shard {
 namespace {
 
-// The session of this very voter; null when it has none.
-const LeaderSession* SessionOf(const ShardState& shard, Lane lane, const ReplicaKey& voter) {
-  const auto found = shard.leader_sessions.find(SessionKey{voter.id, lane});
+// The session of this very voter; null when it has none. `State` is const or not, as its session
+// is to be.
+template <typename State>
+auto SessionOf(State& shard, const Partition& partition, const Voter& voter)
+    -> decltype(&shard.leader_sessions.begin()->second) {
+  const auto found = shard.leader_sessions.find(SessionKey{voter.key.id, partition.lane});
   if (found == shard.leader_sessions.end()) return nullptr;
-  return found->second.follower().key == voter ? &found->second : nullptr;
+  return found->second.follower().key == voter.key ? &found->second : nullptr;
 }
 
 // The last answer of the session from before the round.
@@ -33,10 +36,9 @@ bool HasFollowedSince(const Partition& partition, const ReadRound& round,
 // A parked request is answered for the sake of the round, at most once each.
 void AskVotersFor(ShardState& shard, const Partition& partition, const ReadRound& round) {
   for (const Voter& voter : partition.replica.voters().Latest()) {
-    const auto found = shard.leader_sessions.find(SessionKey{voter.key.id, partition.lane});
-    if (found == shard.leader_sessions.end()) continue;
-    LeaderSession& session = found->second;
-    if (session.last_answer() <= LastBefore(round, session)) session.Hurry();
+    LeaderSession* session = SessionOf(shard, partition, voter);
+    if (session == nullptr) continue;
+    if (session->last_answer() <= LastBefore(round, *session)) session->Hurry();
   }
 }
 
@@ -57,7 +59,7 @@ ReadRound BeginReadRound(const ShardState& shard, const Partition& partition) {
   ReadRound round;
   round.epoch = partition.replica.election().epoch;
   for (const Voter& voter : partition.replica.voters().Latest()) {
-    const LeaderSession* session = SessionOf(shard, partition.lane, voter.key);
+    const LeaderSession* session = SessionOf(shard, partition, voter);
     if (session == nullptr) continue;
     round.marks[voter.key.id] = ReadRound::Mark{session->session_id(), session->last_answer()};
   }
@@ -68,7 +70,7 @@ bool IsProven(const ShardState& shard, const Partition& partition, const ReadRou
   if (Planted(Plant::kM33)) return true;
   size_t proven = 0;
   for (const Voter& voter : partition.replica.voters().Latest()) {
-    const LeaderSession* session = SessionOf(shard, partition.lane, voter.key);
+    const LeaderSession* session = SessionOf(shard, partition, voter);
     if (voter.key == shard.config.self) {
       ++proven;
     } else if (session != nullptr && HasFollowedSince(partition, round, *session)) {

@@ -44,25 +44,6 @@ void FollowWith(ShardHarness& shard, const std::vector<uint32_t>& sizes) {
   ASSERT_EQ(shard.sent()[0].As<FetchBatch>()->entries.at(0).fetch_offset, Offset(end));
 }
 
-// The next Fetch at the leader; nobody else that is asked meanwhile answers.
-SentRequest AwaitFetch(ShardHarness& shard) {
-  for (int i = 0; i < 1'000; ++i) {
-    std::vector<SentRequest> sent = std::exchange(shard.sent(), {});
-    std::optional<SentRequest> found;
-    for (SentRequest& request : sent) {
-      if (request.As<FetchBatch>() != nullptr && request.to() == Key(2)) {
-        found = std::move(request);
-      } else {
-        shard.Fail(&request);
-      }
-    }
-    if (found.has_value()) return *std::move(found);
-    shard.Advance(Ms(10));
-  }
-  ADD_FAILURE() << "the leader is asked no more";
-  return {};
-}
-
 // The leader says that its log parts from this one at `offset`.
 void Diverge(ShardHarness& shard, int64_t offset, uint64_t answer = 2) {
   SentRequest fetch = std::move(shard.sent().at(0));
@@ -81,12 +62,12 @@ TEST(ShardFollowingTest, BatchesThatCannotBeReadAreAskedForAgainAfterABackOff) {
   draft.records = std::string("\x62\x02\x08\x01", 4);  // A control record of no kind.
   const RecordBatch odd = RecordBatch::Seal(kA, Offset(0), Epoch(1), draft);
   for (uint64_t answer = 1; answer <= 3; ++answer) {
-    SentRequest fetch = AwaitFetch(shard);
+    SentRequest fetch = shard.AwaitFetch(Key(2));
     shard.Answer(&fetch, SessionAnswer(fetch, answer, {Fetched(kA, 2, 1, {odd}, 0)}));
     EXPECT_THAT(shard.sent(), IsEmpty()) << "it is not asked for again at once";
     EXPECT_EQ(shard.Replica(kA).log().end(), Offset(0));
   }
-  (void)AwaitFetch(shard);
+  (void)shard.AwaitFetch(Key(2));
   EXPECT_FALSE(shard.Replica(kA).quarantine().has_value());
 }
 
@@ -94,13 +75,13 @@ TEST(ShardFollowingTest, BatchesThatAreDamagedOnTheirWayAreAskedForAgainAfterABa
   ShardHarness shard;
   shard.Follow({kA});
   for (uint64_t answer = 1; answer <= 3; ++answer) {
-    SentRequest fetch = AwaitFetch(shard);
+    SentRequest fetch = shard.AwaitFetch(Key(2));
     FetchAnswerEntry entry = Fetched(kA, 2, 1, {}, 0);
     entry.damaged = true;
     shard.Answer(&fetch, SessionAnswer(fetch, answer, {entry}));
     EXPECT_THAT(shard.sent(), IsEmpty()) << "it is not asked for again at once";
   }
-  SentRequest fetch = AwaitFetch(shard);
+  SentRequest fetch = shard.AwaitFetch(Key(2));
   FetchAnswerEntry entry = Fetched(kA, 2, 1, {BatchAt(kA, 0)}, 0);
   entry.damaged = true;
   shard.Answer(&fetch, SessionAnswer(fetch, 4, {entry}));

@@ -108,6 +108,23 @@ void ShardHarness::Fail(SentRequest* request) {
   Run();
 }
 
+SentRequest ShardHarness::AwaitFetch(const ReplicaKey& peer) {
+  for (int i = 0; i < 1'000; ++i) {
+    std::optional<SentRequest> found;
+    for (SentRequest& request : std::exchange(sent_, {})) {
+      if (request.As<FetchBatch>() != nullptr && request.to() == peer) {
+        found = std::move(request);
+      } else {
+        Fail(&request);
+      }
+    }
+    if (found.has_value()) return *std::move(found);
+    Advance(Ms(10));
+  }
+  CHECK(false) << peer << " is asked no more";
+  return {};
+}
+
 void ShardHarness::GrantVotes(bool pre_votes_too) {
   std::vector<SentRequest> requests = std::exchange(sent_, {});
   for (SentRequest& request : requests) {

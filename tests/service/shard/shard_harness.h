@@ -92,6 +92,8 @@ class ShardHarness : public PeerTransport, public ShardObserver, public storage:
   // Answers a request as the node that it was sent to, in its process life 1.
   void Answer(SentRequest* request, LaneResponseBody body);
   void Fail(SentRequest* request);
+  // The next Fetch at `peer`; nobody else that is asked meanwhile answers.
+  SentRequest AwaitFetch(const ReplicaKey& peer);
   // Grants all votes and pre-votes that have left, and runs on.
   void GrantVotes(bool pre_votes_too = true);
 

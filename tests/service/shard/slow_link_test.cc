@@ -139,31 +139,13 @@ TEST(SlowLinkTest, AQuickLinkIsAskedForTheMostAgain) {
   EXPECT_EQ(link.asked().back(), shard.config().fetch_bytes_max);
 }
 
-// The next Fetch at node 2; nobody answers meanwhile.
-SentRequest AwaitFetch(ShardHarness& shard) {
-  for (int i = 0; i < 1'000; ++i) {
-    std::optional<SentRequest> found;
-    for (SentRequest& request : std::exchange(shard.sent(), {})) {
-      if (request.As<FetchBatch>() != nullptr && request.to() == Key(2)) {
-        found = std::move(request);
-      } else {
-        shard.Fail(&request);
-      }
-    }
-    if (found.has_value()) return *std::move(found);
-    shard.Advance(Ms(10));
-  }
-  ADD_FAILURE() << "node 2 is asked no more";
-  return {};
-}
-
 TEST(SlowLinkTest, WhatAPeerIsAskedForOutlivesTheSession) {
   ShardHarness shard;
   shard.Follow({kA});
-  SentRequest first = AwaitFetch(shard);
+  SentRequest first = shard.AwaitFetch(Key(2));
   const size_t asked = first.As<FetchBatch>()->max_bytes;
   shard.Fail(&first);
-  SentRequest second = AwaitFetch(shard);
+  SentRequest second = shard.AwaitFetch(Key(2));
   EXPECT_GT(second.As<FetchBatch>()->session->session_id,
             first.As<FetchBatch>()->session->session_id);
   EXPECT_EQ(second.As<FetchBatch>()->max_bytes, asked / 2);
@@ -174,7 +156,7 @@ TEST(SlowLinkTest, ALeaderThatIsBackIsSoonAskedForTheMost) {
   ShardHarness shard;
   shard.Follow({kA});
   for (int i = 0; i < 20; ++i) {
-    SentRequest fetch = AwaitFetch(shard);
+    SentRequest fetch = shard.AwaitFetch(Key(2));
     shard.Fail(&fetch);
     (void)shard.Request(2, BeginBatch{{BeginEntry{kA, Epoch(1)}}});
     shard.Sync();
