@@ -22,8 +22,11 @@ auto SessionOf(State& shard, const Partition& partition, const Voter& voter)
 uint64_t LastBefore(const ReadRound& round, const LeaderSession& session) {
   const auto found = round.marks.find(session.follower().key.id);
   if (found == round.marks.end()) return 0;
+  const ReadRound::Mark& mark = found->second;
+  const bool same =
+      mark.life == session.follower().incarnation && mark.session_id == session.session_id();
   // A session that has opened since then has sent all its answers since then.
-  return found->second.session_id == session.session_id() ? found->second.last_answer : 0;
+  return same ? mark.last_answer : 0;
 }
 
 bool HasFollowedSince(const Partition& partition, const ReadRound& round,
@@ -61,7 +64,8 @@ ReadRound BeginReadRound(const ShardState& shard, const Partition& partition) {
   for (const Voter& voter : partition.replica.voters().Latest()) {
     const LeaderSession* session = SessionOf(shard, partition, voter);
     if (session == nullptr) continue;
-    round.marks[voter.key.id] = ReadRound::Mark{session->session_id(), session->last_answer()};
+    round.marks[voter.key.id] = ReadRound::Mark{session->follower().incarnation,
+                                                session->session_id(), session->last_answer()};
   }
   return round;
 }

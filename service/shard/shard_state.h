@@ -69,6 +69,8 @@ using MailboxItem = std::variant<PeerItem, ShardCall, Task>;
 // sent long ago; so what counts is which answer it names.
 struct ReadRound {
   struct Mark {
+    // Whose session it is: another life of the follower numbers its sessions from 1 again.
+    std::optional<Incarnation> life;
     uint64_t session_id = 0;
     uint64_t last_answer = 0;
   };

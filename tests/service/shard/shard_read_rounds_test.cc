@@ -48,6 +48,23 @@ TEST_F(ShardReadRoundsTest, AFollowerThatWithdrawsProvesNothing) {
   EXPECT_TRUE(gap->has_value()) << "it follows again, and says so after the append came";
 }
 
+// Its sessions are numbered from 1 again.
+TEST_F(ShardReadRoundsTest, TheFirstAnswerOfANewLifeOfAFollowerIsProofEnough) {
+  const int64_t end = End().value();
+  const FetchEntry entry = FetchAt(kJudged, 1, end, 1, end);
+  (void)FetchSeen(shard_, 1, 1, 0, {entry});
+  for (uint64_t number = 2; number < 10; ++number) (void)FetchSeen(shard_, 1, number, 0, {});
+  const auto gap = Add(Stamp(1, 0, 4));
+  FetchBatch batch;
+  batch.session = SessionRequestPlace{1, 1, 0, 1};
+  batch.entries = {entry};
+  (void)shard_.Request(LaneRequest{shard_.From(2, 2), batch});
+  batch.session = SessionRequestPlace{1, 2, 1, 1};
+  batch.entries.clear();
+  (void)shard_.Request(LaneRequest{shard_.From(2, 2), batch});
+  EXPECT_TRUE(gap->has_value());
+}
+
 TEST_F(ShardReadRoundsTest, AnObserverProvesNothing) {
   const int64_t end = End().value();
   const auto gap = Add(Stamp(1, 0, 4));
