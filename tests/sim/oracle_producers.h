@@ -10,8 +10,7 @@
 //     so, and not that the conditions do not hold any more;
 //   * a binding that is acknowledged is committed by then, and no two of them are alike;
 //   * a producer is called fenced, unknown or out of order only when it is, also by a leader that
-//   is
-//     deposed and does not know it; the end that a mismatch names is no older than its call;
+//     is deposed and does not know it; the end that a mismatch names is no older than its call;
 //   * ids are given out once.
 //
 // Thread: the simulator's only one.
